@@ -1,0 +1,93 @@
+# Braid's housekeeping. `make help` lists the targets; each says what it is for.
+#
+# A bare Debian machine with Go needs nothing beforehand: what a target uses, it
+# installs (tools/setup.sh, tools/go.mod).
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO        ?= go
+LINTER    := bin/golangci-lint
+# Packages to work on: make test PKG=./memstore/...
+PKG       ?= ./...
+# Further flags for go test: make test TESTFLAGS='-run Enqueue -v'
+TESTFLAGS ?=
+# Flags for the program: make demo ARGS='--json /usr/share'
+ARGS      ?=
+# How long the soak runs.
+SOAK      ?= 10m
+# The modules beside the root one.
+MODULES   := $(patsubst %/go.mod,%,$(wildcard bench/go.mod tools/go.mod))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install what the tests need on a bare machine (run by test)
+	@tools/setup.sh
+
+.PHONY: test
+test: setup ## run every test with the race detector
+	$(GO) test -race $(TESTFLAGS) $(PKG)
+
+.PHONY: quick
+quick: ## run every test without the race detector: for the loop of edit and test
+	$(GO) test $(TESTFLAGS) $(PKG)
+
+.PHONY: race
+race: setup ## run every test five times with the race detector, in random order: finds what fails now and then
+	$(GO) test -race -count=5 -shuffle=on $(TESTFLAGS) $(PKG)
+
+.PHONY: soak
+soak: setup ## run random histories and load for SOAK (10m) with the race detector
+	BRAID_SOAK=$(SOAK) $(GO) test -race -timeout 0 -run Soak $(TESTFLAGS) $(PKG)
+
+.PHONY: lint
+lint: $(LINTER) ## run go vet and the linters of .golangci.yaml
+	$(GO) vet ./...
+	$(LINTER) run ./...
+
+.PHONY: fmt
+fmt: ## format every Go file
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+.PHONY: fmt-check
+fmt-check: ## fail if a Go file is not formatted
+	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$files" ]; then echo "not formatted (make fmt does it):"; echo "$$files"; exit 1; fi
+
+.PHONY: tidy-check
+tidy-check: ## fail if a go.mod or go.sum is not what go mod tidy would write
+	@for module in . $(MODULES); do \
+		(cd $$module && $(GO) mod tidy -diff) || { echo "run go mod tidy in $$module"; exit 1; }; \
+	done
+
+.PHONY: build
+build: ## build the program into bin/braid
+	$(GO) build -o bin/braid ./cmd/braid
+
+.PHONY: examples
+examples: ## build every example
+	@if [ -d examples ]; then $(GO) build -o /dev/null ./examples/... ; fi
+
+.PHONY: demo
+demo: ## hash the files of a folder with a job each (ARGS='DIR …')
+	$(GO) run ./cmd/braid demo $(ARGS)
+
+.PHONY: bench
+bench: ## measure the memory store (ARGS='--store URL …' for another)
+	$(GO) run ./cmd/braid bench $(ARGS)
+
+.PHONY: bench-build
+bench-build: ## build the comparison with other systems
+	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./...; fi
+
+.PHONY: clean
+clean: ## delete what the other targets built
+	rm -rf bin
+
+$(LINTER): tools/go.mod tools/go.sum
+	cd tools && $(GO) build -o ../$(LINTER) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $(LINTER)

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs what Braid's tests need and a bare Debian machine lacks. It does nothing
+# where everything is there already, and needs root or sudo only where it installs.
+#
+# Each need is a line of the table below: the program that shows that the need is
+# met, and the Debian package that brings it.
+set -euo pipefail
+
+needs=(
+  "gcc gcc"          # the race detector links through a C compiler
+  "git git"          # go mod and the checks of formatting list the files
+)
+
+missing=()
+for need in "${needs[@]}"; do
+  read -r program package <<<"$need"
+  command -v "$program" >/dev/null 2>&1 || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null 2>&1 || {
+    echo "tools/setup.sh: missing ${missing[*]}; install them, or run this as root" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+command -v apt-get >/dev/null 2>&1 || {
+  echo "tools/setup.sh: missing ${missing[*]}; install them with this system's package manager" >&2
+  exit 1
+}
+echo "tools/setup.sh: installing ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
