@@ -45,9 +45,9 @@ var terminalPaths = []terminalPath{
 			t.Fatalf("CancelByDedupe: %v, %v", done, err)
 		}
 	}, endedCancelled, false},
-	{"CancelWinsOverRetry", cancelWins(driver.AckRetry), endedCancelled, false},
-	{"CancelWinsOverSnooze", cancelWins(driver.AckSnooze), endedCancelled, false},
-	{"CancelWinsOverRelease", cancelWins(driver.AckRelease), endedCancelled, false},
+	{"CancelWinsOverRetry", cancelPath(driver.AckRetry), endedCancelled, false},
+	{"CancelWinsOverSnooze", cancelPath(driver.AckSnooze), endedCancelled, false},
+	{"CancelWinsOverRelease", cancelPath(driver.AckRelease), endedCancelled, false},
 	{"CancelWinsOverFanOut", func(t *T, now driver.Time, c driver.EnqueueRequest) {
 		r := t.start(0, c)
 		t.stage(r, "grandchild")
@@ -102,7 +102,7 @@ func ackPath(kind driver.AckKind, state driver.State) func(*T, driver.Time, driv
 	return func(t *T, now driver.Time, c driver.EnqueueRequest) { t.settle(now, t.start(0, c).ack(kind), state) }
 }
 
-func cancelWins(kind driver.AckKind) func(*T, driver.Time, driver.EnqueueRequest) {
+func cancelPath(kind driver.AckKind) func(*T, driver.Time, driver.EnqueueRequest) {
 	return func(t *T, now driver.Time, c driver.EnqueueRequest) {
 		r := t.start(0, c)
 		t.cancel(0, c.ID)
