@@ -139,8 +139,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.WorkerID == "" {
-		host, _ := os.Hostname()
-		c.WorkerID = host + "-" + strconv.Itoa(os.Getpid()) + "-" + randomHex(4)
+		c.WorkerID = NewWorkerID()
 	}
 	if err := driver.CheckText("worker id", c.WorkerID, driver.MaxIDBytes); err != nil {
 		return c, err
@@ -177,6 +176,15 @@ func (c Config) checkQueues() error {
 		}
 	}
 	return nil
+}
+
+// NewWorkerID makes a worker's id of host name, process id and a random part.
+func NewWorkerID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return cleanText(host, 64) + "-" + strconv.Itoa(os.Getpid()) + "-" + randomHex(4)
 }
 
 // randomHex returns n random bytes as hex digits.

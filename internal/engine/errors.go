@@ -69,17 +69,17 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Unrecoverable marks err: the job fails at once, whatever attempts are left.
-func Unrecoverable(err error) error { return &unrecoverableError{err: err} }
+// Unrecoverable(nil) is nil.
+func Unrecoverable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unrecoverableError{err: err}
+}
 
 type unrecoverableError struct{ err error }
 
-func (e *unrecoverableError) Error() string {
-	if e.err == nil {
-		return "braid: unrecoverable"
-	}
-	return e.err.Error()
-}
-
+func (e *unrecoverableError) Error() string { return e.err.Error() }
 func (e *unrecoverableError) Unwrap() error { return e.err }
 
 // Snooze is not a failure: the job runs again after d, and no attempt is used. A

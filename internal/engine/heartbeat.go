@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// heartbeat extends, every half lock duration, the locks of everything that is
+// claimed and not yet acked, and tells the runs what the store says of them.
+func (e *Engine) heartbeat(hard context.Context) {
+	l := e.heartbeatLoop
+	for {
+		wait := l.interval - l.interval/20 // in time, also when the call takes a while
+		if err := e.beat(hard); err == nil {
+			l.ok()
+		} else if hard.Err() == nil {
+			wait = min(l.fail(err), e.config.LockDuration/4)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-e.beatSignal:
+			timer.Stop()
+		case <-hard.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// beatNow makes the next heartbeat come at once.
+func (e *Engine) beatNow() {
+	select {
+	case e.beatSignal <- struct{}{}:
+	default:
+	}
+}
+
+// beat extends all locks once. A chunk that fails does not keep the others from
+// being extended.
+func (e *Engine) beat(hard context.Context) error {
+	held, locks, replaced := e.registry.locks()
+	e.loseLocks(replaced)
+	duration := driver.MillisOf(e.config.LockDuration)
+	var failed error
+	for len(locks) > 0 && hard.Err() == nil {
+		chunk := locks[:min(len(locks), driver.ChunkJobs)]
+		locks = locks[len(chunk):]
+		ctx, cancel := context.WithTimeout(hard, min(e.config.CallTimeout, e.config.LockDuration/2))
+		var result driver.HeartbeatResult
+		err := guarded(ctx, func(ctx context.Context) (err error) {
+			result, err = e.config.Store.Heartbeat(ctx, e.config.Clock.Now(), chunk, duration)
+			return err
+		})
+		cancel()
+		if err != nil {
+			if failed = err; isContextError(err) {
+				return failed // the others would wait as long
+			}
+			continue
+		}
+		lost := make([]*run, 0, len(result.Lost))
+		for _, id := range result.Lost {
+			if r := held[id]; r != nil {
+				lost = append(lost, r)
+			}
+		}
+		e.loseLocks(lost)
+		for _, id := range result.CancelRequested {
+			if r := held[id]; r != nil {
+				r.requestCancel()
+			}
+		}
+	}
+	return failed
+}
+
+// loseLocks tells runs that their lock is gone. One whose result is on its way to
+// the store is left alone: the ack that is under way explains the loss.
+func (e *Engine) loseLocks(runs []*run) {
+	told := 0
+	for _, r := range runs {
+		if r.end(ErrLockLost, func(r *run) { r.lost = true }) {
+			told++
+			r.Logger().Warn("braid: a run lost its lock; its result will be dropped")
+		}
+	}
+	e.locksLost(told)
+}
+
+func (e *Engine) locksLost(n int) {
+	if o := e.config.Observer; o != nil && n > 0 {
+		e.guard("an observer", func() { o.LocksLost(n) })
+	}
+}
+
+// requestCancel tells a run that its job was cancelled.
+func (r *run) requestCancel() {
+	r.end(ErrCancelRequested, func(r *run) { r.cancelRequested = true })
+}
