@@ -15,7 +15,7 @@ func init() {
 	register("Flow/OwingParentsAreNotCounted",
 		"A parent that owes cascades is outside keep: it neither goes nor pushes others out.",
 		owingNotCounted)
-	registerWith(StoreOptions{HistoryCeiling: driver.Some(driver.CeilingForAll(1000))},
+	registerWith(func() StoreOptions { return StoreOptions{HistoryCeiling: driver.Some(driver.CeilingForAll(1000))} },
 		"Flow/HistorySparesOwedCascades",
 		"SweepHistory leaves flow parents that owe cascades; paid, they go by their finishedAt.",
 		historySparesDebt)
