@@ -38,7 +38,7 @@ var layers = []layer{
 	{packages: "internal/migrate", own: []string{"driver"}, why: "what the SQL stores share"},
 
 	{packages: "internal/engine", own: []string{"driver"}, why: "the worker's runtime sees any store through the seam"},
-	{packages: "internal/cron", modules: []string{"github.com/robfig/cron/v3"}, why: "times of schedules, no jobs"},
+	{packages: "internal/cron", own: []string{"driver"}, modules: []string{"github.com/robfig/cron/v3"}, why: "times of schedules"},
 	{packages: "internal/maintain", own: []string{"driver", "internal/cron"}, why: "the sweeps see any store through the seam"},
 
 	{packages: ".", own: []string{"driver", "internal/engine", "internal/maintain", "internal/cron"},
@@ -56,7 +56,10 @@ var layers = []layer{
 	{packages: "internal/storeurl", own: []string{"driver", "memstore", "sqlitestore", "pgstore", "redisstore"},
 		modules: []string{"github.com/redis/go-redis/", "github.com/jackc/pgx/"},
 		why:     "the one place that knows every store"},
-	{packages: "internal/cli", own: []string{".", "driver", "httpapi", "dashboard", "internal/storeurl"},
+	{packages: "internal/demo", own: []string{".", "driver"}, why: "an application, which hands a store on"},
+	{packages: "internal/benchmark", own: []string{".", "driver"}, why: "an application, which hands a store on"},
+	{packages: "internal/cli", own: []string{".", "driver", "httpapi", "dashboard",
+		"internal/storeurl", "internal/demo", "internal/benchmark"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"},
 		why: "the program's commands"},

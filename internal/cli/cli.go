@@ -1,0 +1,110 @@
+// Package cli holds the commands of the program braid. Each is a file here that reads
+// flags and prints; what it does is in a package of its own.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// The program's exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2   // a command, flag, argument or store that does not exist
+	exitInterrupted = 130 // as a shell reports a program that Ctrl-C ended
+)
+
+// Main runs the program on the process's own streams and signals, and returns its exit
+// code.
+func Main(args []string) int {
+	ctx, stop := interruptible(context.Background(), os.Stderr)
+	defer stop()
+	return Run(ctx, args, os.Stdout, os.Stderr)
+}
+
+// Run runs the program and returns its exit code. A command ends early, in good order,
+// when ctx ends. Results go to stdout; progress and errors go to stderr.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	}
+	text := err.Error()
+	if !strings.HasPrefix(text, "braid: ") {
+		text = "braid: " + text
+	}
+	fmt.Fprintln(stderr, text)
+	var invalid *driver.InvalidError
+	if errors.As(err, &usage) || errors.As(err, &invalid) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// errInterrupted ends a command that was interrupted and has said so.
+var errInterrupted = errors.New("braid: interrupted")
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "braid",
+		Short: "Background jobs for Go",
+		Long: `braid is the tool of Braid, a background-job system for Go.
+
+Where a command takes --store, these URLs name a store:
+
+` + storeForms(),
+		Version:       versionText(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		// Cobra's own check would print less about a command that does not exist.
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(newDemo(), newBench(), newVersion())
+	return root
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Tell about a command",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about := cmd.Root()
+			for _, name := range args {
+				at := subcommand(about, name)
+				if at == nil {
+					return unknownCommand(about, name)
+				}
+				about = at
+			}
+			return about.Help()
+		},
+	}
+}

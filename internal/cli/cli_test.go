@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/braidmq/braid/internal/benchmark"
+	"github.com/braidmq/braid/internal/demo"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help or version`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help or version`},
+		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
+		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
+		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --concurrency, --help, --json and --store`},
+		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --concurrency, --help, --json and --store`},
+		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
+		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
+		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use memory:`},
+		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
+		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
+		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"version", "x"}, `braid: unexpected argument "x"; the command is braid version [flags]`},
+	} {
+		code, stdout, stderr := run(t, t.Context(), test.args...)
+		if code != exitUsage || stdout != "" || stderr != test.want+"\n" {
+			t.Errorf("braid %s: exit code %d\nstdout: %s\nstderr: %s\nwant:   %s", strings.Join(test.args, " "), code, stdout, stderr, test.want)
+		}
+	}
+}
+
+func TestHelpNamesTheCommandsAndStores(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"--help"}} {
+		code, stdout, stderr := run(t, t.Context(), args...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("braid %v: exit code %d, stderr %s", args, code, stderr)
+		}
+		for _, word := range []string{"demo", "bench", "version", "memory:"} {
+			if !strings.Contains(stdout, word) {
+				t.Errorf("braid %v does not name %s:\n%s", args, word, stdout)
+			}
+		}
+	}
+	if code, stdout, _ := run(t, t.Context(), "help", "demo"); code != exitOK || !strings.Contains(stdout, "duplicates") {
+		t.Errorf("braid help demo: exit code %d\n%s", code, stdout)
+	}
+}
+
+func TestVersionTellsTheBuild(t *testing.T) {
+	for _, arg := range []string{"version", "--version"} {
+		code, stdout, stderr := run(t, t.Context(), arg)
+		if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "braid ") || !strings.Contains(stdout, "go1.") {
+			t.Errorf("braid %s: exit code %d, %q, %q", arg, code, stdout, stderr)
+		}
+	}
+}
+
+func TestDemoPrintsAReport(t *testing.T) {
+	folder := t.TempDir()
+	for name, content := range map[string]string{"a.txt": "1\n2\n", "b.txt": "1\n2\n", "c": "3"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, stderr := run(t, t.Context(), "demo", folder)
+	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "3 files in "+folder) || !strings.Contains(stdout, "  .txt      2      8      4\n") {
+		t.Errorf("braid demo: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+
+	code, stdout, stderr = run(t, t.Context(), "demo", "--json", "--concurrency", "2", folder)
+	var report demo.Report
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitOK || stderr != "" {
+		t.Fatalf("braid demo --json: exit code %d, %v\n%s\n%s", code, err, stdout, stderr)
+	}
+	if report.Files != 3 || report.Bytes != 9 || report.Lines != 4 || report.Duplicates != 1 || report.Concurrency != 2 ||
+		report.Seconds <= 0 || report.JobsPerSecond <= 0 {
+		t.Errorf("report: %+v", report)
+	}
+}
+
+func TestAnInterruptedDemoSaysSo(t *testing.T) {
+	folder := t.TempDir()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	code, stdout, _ := run(t, ctx, "demo", folder)
+	if code != exitInterrupted || !strings.Contains(stdout, "PARTIAL") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+}
+
+func TestAFolderThatDoesNotExistIsAnError(t *testing.T) {
+	code, stdout, stderr := run(t, t.Context(), "demo", filepath.Join(t.TempDir(), "none"))
+	if code != exitFailure || stdout != "" || !strings.Contains(stderr, "no such file") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestBenchPrintsEachPhase(t *testing.T) {
+	for _, keep := range []string{"all", "none"} {
+		args := []string{"bench", "--jobs", "103", "--batch", "10", "--producers", "3", "--concurrency", "5", "--keep", keep, "--rate", "5000"}
+		code, stdout, stderr := run(t, t.Context(), args...)
+		if code != exitOK || stderr != "" {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		for _, phase := range []string{"enqueue one by one: ", "enqueue in batches: ", "process a backlog: ", "steady load: ", "p99 ", "goroutines at the end: "} {
+			if !strings.Contains(stdout, phase) {
+				t.Errorf("no %q in\n%s", phase, stdout)
+			}
+		}
+	}
+	code, stdout, stderr := run(t, t.Context(), "bench", "--jobs", "7", "--rate", "5000", "--json")
+	var report benchmark.Report
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitOK || stderr != "" {
+		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, stdout, stderr)
+	}
+	jobs := map[string]int{}
+	for _, phase := range report.Phases {
+		jobs[phase.Name] = phase.Jobs
+	}
+	if jobs["enqueue one by one"]+jobs["enqueue in batches"] != 7 || jobs["process a backlog"] != 7 || jobs["steady load"] != 7 {
+		t.Errorf("jobs by phase: %v", jobs)
+	}
+}
+
+func TestTheBarFitsTheTerminal(t *testing.T) {
+	p := demo.Progress{Found: 100, Walked: true, Done: 50, Failed: 2, Bytes: 7_000_000}
+	const text = "50 of 100 files, 7 MB, 2 failed"
+	if got := progressBar(p, 100); got != "["+strings.Repeat("█", 15)+strings.Repeat("░", 15)+"] "+text {
+		t.Errorf("got %s", got)
+	}
+	if got := progressBar(p, 20); got != text[:19] {
+		t.Errorf("got %s", got)
+	}
+	if got := progressText(demo.Progress{Found: 3}); got != "0 of at least 3 files, 0 MB" {
+		t.Errorf("got %s", got)
+	}
+	for width := 1; width < 60; width++ {
+		if got := progressBar(p, width); len([]rune(got)) >= max(width, 1) && width > 1 {
+			t.Errorf("%d columns for a terminal of %d: %s", len([]rune(got)), width, got)
+		}
+	}
+}
+
+// run runs the program in this process, with a deadline.
+func run(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code = Run(ctx, args, &out, &errs)
+	return code, out.String(), errs.String()
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"encoding/json"
+	"log/slog"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidmq/braid/internal/demo"
+	"github.com/braidmq/braid/internal/storeurl"
+)
+
+const demoHelp = `demo enqueues a job for every regular file below DIR (the current folder, if none is
+given), runs the jobs, and reports what their results say. Symbolic links are not
+followed. Each job reads its file: SHA-256, size, lines, kind of content.
+
+What the report counts:
+  files       regular files, those that could not be read included; hard links each
+  bytes       bytes in the files that could be read
+  lines       line feeds in them, as wc -l counts them, in text and binary files alike
+  failed      files that could not be read; each was tried twice, and is listed
+  duplicates  files with the content of an earlier one: in a group of three equal
+              files two are; empty files are equal, and so are hard links
+Folders that cannot be read are listed too; nothing stops for one file or folder.
+
+Ctrl-C ends the demo in good order: running jobs finish, waiting ones are taken back,
+the report says that it is partial, and the exit code is 130. A second Ctrl-C ends it
+at once. Several demos can share a store at the same time.
+
+The report goes to standard output, progress to standard error. --json prints one
+object: files, bytes, lines, failed, duplicates, wastedBytes, seconds, jobsPerSecond,
+partial, unfinished, folder, store, concurrency, and the lists extensions, kinds,
+largest, duplicateGroups, failures and unreadableFolders. A path that is not UTF-8 is
+{"base64": "…"} there.`
+
+func newDemo() *cobra.Command {
+	var (
+		store       string
+		concurrency int
+		asJSON      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "demo [DIR]",
+		Short: "Look at every file of a folder with a job each, and report",
+		Long:  demoHelp,
+		Example: `  braid demo
+  braid demo --json /usr/share | jq .duplicates`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := atLeast("concurrency", concurrency, 1); err != nil {
+				return err
+			}
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			return runDemo(cmd, store, asJSON, demo.Options{Folder: folder, Concurrency: concurrency})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store that keeps the jobs")
+	flags.IntVar(&concurrency, "concurrency", 4*runtime.GOMAXPROCS(0), "how many files are read at once")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, url string, asJSON bool, options demo.Options) error {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	store, err := storeurl.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	options.Store = store
+	// Failed attempts are in the report; only trouble with the store is worth a line.
+	options.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	d, err := demo.New(options)
+	if err != nil {
+		return err
+	}
+
+	stopShowing := showProgress(stderr, d.Progress)
+	report, err := d.Run(ctx)
+	stopShowing()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(report)
+	} else {
+		err = report.WriteText(stdout)
+	}
+	if err == nil && report.Partial {
+		err = errInterrupted
+	}
+	return err
+}

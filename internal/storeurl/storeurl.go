@@ -1,0 +1,99 @@
+// Package storeurl opens a store by its URL. It is the one place that knows every
+// store that the program braid links.
+package storeurl
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/memstore"
+)
+
+// Default is the URL of the store that needs nothing.
+const Default = "memory:"
+
+// Form describes one kind of URL.
+type Form struct {
+	Scheme  string // what stands before the colon
+	Example string
+	About   string
+}
+
+// Forms returns the kinds of URL that Open takes.
+func Forms() []Form {
+	return []Form{
+		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
+	}
+}
+
+// Open opens the store that a URL names; the caller closes it. A URL that Open does
+// not know is a [*driver.InvalidError] that lists those it knows. Errors never show
+// the URL's password.
+func Open(_ context.Context, raw string) (driver.Store, error) {
+	scheme, rest, found := strings.Cut(raw, ":")
+	if !found {
+		return nil, refuse(raw, "has no scheme; use "+known())
+	}
+	switch strings.ToLower(scheme) {
+	case "memory":
+		if rest != "" {
+			return nil, refuse(raw, "a memory store has no address; use memory:")
+		}
+		return memstore.New(), nil
+	}
+	return nil, refuse(raw, "has an unknown scheme; use "+known())
+}
+
+// Redact returns the URL without what may be secret: the password, and every
+// parameter whose name speaks of one. What is not a URL is cut to its scheme.
+func Redact(raw string) string {
+	const hidden = "xxxxx"
+	u, err := url.Parse(raw)
+	if err != nil {
+		scheme, _, found := strings.Cut(raw, ":")
+		if !found || strings.ContainsAny(scheme, "@/?=") {
+			return hidden
+		}
+		return scheme + ":" + hidden
+	}
+	if strings.Contains(u.Opaque, "@") {
+		u.Opaque = hidden
+	}
+	parameters := strings.Split(u.RawQuery, "&")
+	for i, parameter := range parameters {
+		name, _, _ := strings.Cut(parameter, "=")
+		if secret(name) {
+			parameters[i] = name + "=" + hidden
+		}
+	}
+	u.RawQuery = strings.Join(parameters, "&")
+	return u.Redacted()
+}
+
+// secret reports whether a parameter of that name may hold a secret.
+func secret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"pass", "pwd", "secret", "token", "key"}, func(word string) bool {
+		return strings.Contains(name, word)
+	})
+}
+
+func refuse(raw, reason string) error {
+	return &driver.InvalidError{Field: "store", Value: Redact(raw), Reason: reason}
+}
+
+// known lists the examples, as an error message names them.
+func known() string {
+	var examples []string
+	for _, form := range Forms() {
+		examples = append(examples, form.Example)
+	}
+	if len(examples) == 1 {
+		return examples[0]
+	}
+	last := len(examples) - 1
+	return strings.Join(examples[:last], ", ") + " or " + examples[last]
+}

@@ -1,0 +1,60 @@
+package storeurl
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/braidmq/braid/driver"
+)
+
+func TestMemoryOpens(t *testing.T) {
+	for _, raw := range []string{Default, "memory:", "MEMORY:"} {
+		store, err := Open(t.Context(), raw)
+		if err != nil {
+			t.Fatalf("Open(%q): %v", raw, err)
+		}
+		if kind := store.Info().Kind; kind != "memory" {
+			t.Errorf("Open(%q) is a store of kind %q", raw, kind)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+}
+
+func TestAnUnknownStoreIsRefusedWithTheOnesThereAre(t *testing.T) {
+	for _, raw := range []string{"", "memory", "mongo://db", "/tmp/x", "memory://host", "://x"} {
+		store, err := Open(t.Context(), raw)
+		var invalid *driver.InvalidError
+		if !errors.As(err, &invalid) || invalid.Field != "store" {
+			t.Errorf("Open(%q) = %v, %v; want an InvalidError of the store", raw, store, err)
+			continue
+		}
+		for _, form := range Forms() {
+			if !strings.Contains(err.Error(), form.Example) {
+				t.Errorf("Open(%q): %q does not name %s", raw, err, form.Example)
+			}
+		}
+	}
+}
+
+func TestErrorsHideSecrets(t *testing.T) {
+	for raw, want := range map[string]string{
+		"mongo://ann:hunter2@db/x":               "mongo://ann:xxxxx@db/x",
+		"mongo://db/x?password=hunter2&tls=true": "mongo://db/x?password=xxxxx&tls=true",
+		"mongo://db/x?a=1&authToken=hunter2":     "mongo://db/x?a=1&authToken=xxxxx",
+		"mongo:ann:hunter2@db":                   "mongo:xxxxx",
+		"mongo://ann:hunter2 %zz@db":             "mongo:xxxxx",
+		"hunter2@%zz":                            "xxxxx",
+		"mongo://db":                             "mongo://db",
+	} {
+		if got := Redact(raw); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)
+		}
+		_, err := Open(t.Context(), raw)
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q): %v", raw, err)
+		}
+	}
+}
