@@ -71,8 +71,8 @@ func everything(r *driver.EnqueueRequest) {
 	r.Backoff = &driver.Backoff{Kind: driver.BackoffExponential, Delay: 1500, Factor: 2.5, Max: 60_000, Jitter: 0.25}
 	r.Keep = &driver.Keep{
 		Completed: driver.Retention{Count: driver.Some(int64(10)), Age: driver.Some(driver.Millis(86_400_000))},
-		Failed:    driver.Retention{Count: driver.Some(int64(0))},
-		Cancelled: driver.Retention{Age: driver.Some(driver.Millis(0))},
+		Failed:    driver.Retention{Count: driver.Some(int64(100))},
+		Cancelled: driver.Retention{Age: driver.Some(driver.Millis(86_400_000))},
 	}
 	r.Timeout = driver.Some(driver.Millis(0))
 	r.Trace = &driver.Trace{

@@ -17,7 +17,7 @@ type Case struct {
 	Name string // "Group/What"
 	Rule string // the sentence that the case holds the store to
 
-	options StoreOptions
+	options func() StoreOptions  // nil: none
 	needs   func(h Harness) bool // nil: always runs
 	run     func(t *T)
 }
@@ -49,8 +49,8 @@ func registerIf(needs func(h Harness) bool, name, rule string, run func(t *T)) {
 }
 
 // registerWith adds a case whose store is opened with options.
-func registerWith(o StoreOptions, name, rule string, run func(t *T)) {
-	add(Case{Name: name, Rule: rule, options: o, run: run})
+func registerWith(options func() StoreOptions, name, rule string, run func(t *T)) {
+	add(Case{Name: name, Rule: rule, options: options, run: run})
 }
 
 func add(c Case) {
@@ -123,7 +123,11 @@ func runCase(t TB, h Harness, c Case) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), caseLimit)
 	defer cancel()
-	c.run(&T{TB: t, Harness: h, Store: h.Open(t, c.options), ctx: ctx})
+	var o StoreOptions
+	if c.options != nil {
+		o = c.options()
+	}
+	c.run(&T{TB: t, Harness: h, Store: h.Open(t, o), ctx: ctx})
 }
 
 // Observation is what became of a case that was observed.

@@ -337,8 +337,8 @@ func (t *T) heartbeat(now driver.Time, locks ...driver.Lock) driver.HeartbeatRes
 	if err != nil {
 		t.Fatalf("Heartbeat: %v", err)
 	}
-	slices.Sort(result.Lost)
-	slices.Sort(result.CancelRequested)
+	result.Lost = slices.Sorted(slices.Values(result.Lost))
+	result.CancelRequested = slices.Sorted(slices.Values(result.CancelRequested))
 	return result
 }
 
@@ -380,6 +380,12 @@ func (t *T) failsWith(what string, err, target error) {
 	if !errors.Is(err, target) {
 		t.Errorf("%s: error %v; want %v", what, err, target)
 	}
+}
+
+// sameIDs compares two lists of ids, whatever their order.
+func (t *T) sameIDs(what string, got, want []string) {
+	t.Helper()
+	t.equal(what, slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }
 
 func idsOf(jobs []*driver.Job) []string {
