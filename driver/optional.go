@@ -23,6 +23,7 @@ type Finished struct {
 	State        State // terminal; 0: the job was removed
 	Exit         []byte
 	FailedReason string
+	AttemptsMade int32
 }
 
 // FinishWatcher is the power to push the end of single jobs.

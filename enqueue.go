@@ -1,0 +1,249 @@
+package braid
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// Request is one enqueue of a batch; make it with [Job.Request] or [NewRequest].
+type Request struct {
+	store string
+	build func(*Client) (driver.EnqueueRequest, error)
+}
+
+// NewRequest returns an enqueue of a job without a definition, for tools. The
+// payload is JSON, or empty for none.
+func NewRequest(name string, payload json.RawMessage, opts ...EnqueueOption) Request {
+	return Request{build: func(c *Client) (driver.EnqueueRequest, error) { return c.buildRaw(name, payload, opts) }}
+}
+
+// Enqueue stores a job without a definition, for tools. The payload is JSON, or
+// empty for none. See [Job.Enqueue].
+func (c *Client) Enqueue(ctx context.Context, name string, payload json.RawMessage, opts ...EnqueueOption) (*Handle[json.RawMessage], error) {
+	if err := c.ready(); err != nil {
+		return nil, err
+	}
+	req, err := c.buildRaw(name, payload, opts)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.target().enqueueOne(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("braid: enqueue %q: %w", name, err)
+	}
+	return newHandle[json.RawMessage](c, result), nil
+}
+
+// EnqueueMany stores a batch of jobs of any definitions of one store, in order. See
+// [Job.EnqueueMany].
+func (c *Client) EnqueueMany(ctx context.Context, requests ...Request) ([]*Handle[json.RawMessage], error) {
+	return enqueueRequests(ctx, c.target(), requests)
+}
+
+func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Request) ([]*Handle[json.RawMessage], error) {
+	if len(requests) == 0 {
+		return nil, target.client.ready()
+	}
+	target.client = target.client.forDefinition(requests[0].store)
+	if err := target.client.ready(); err != nil {
+		return nil, err
+	}
+	reqs := make([]driver.EnqueueRequest, len(requests))
+	for i, r := range requests {
+		if r.build == nil {
+			return nil, &driver.InvalidError{Field: fmt.Sprintf("request %d", i), Reason: "is empty; use Job.Request or NewRequest"}
+		}
+		if r.store != requests[0].store {
+			return nil, &driver.InvalidError{Field: fmt.Sprintf("request %d", i), Value: r.store,
+				Reason: "is bound to another store than request 0; make a batch per store"}
+		}
+		var err error
+		if reqs[i], err = r.build(target.client); err != nil {
+			return nil, fmt.Errorf("braid: request %d: %w", i, err)
+		}
+	}
+	results, err := target.enqueueMany(ctx, reqs)
+	if err != nil {
+		err = fmt.Errorf("braid: enqueue: %w", err)
+	}
+	handles := make([]*Handle[json.RawMessage], len(requests))
+	for i, result := range results {
+		handles[i] = newHandle[json.RawMessage](target.client, result)
+	}
+	return handles, err
+}
+
+func (c *Client) buildRaw(name string, payload json.RawMessage, opts []EnqueueOption) (driver.EnqueueRequest, error) {
+	s := defaultSettings()
+	s.spec.Name = name
+	s.check(driver.CheckText("job name", name, driver.MaxNameBytes))
+	for _, opt := range opts {
+		if opt != nil {
+			opt.applyToEnqueue(&s)
+		}
+	}
+	if s.err != nil {
+		return driver.EnqueueRequest{}, s.err
+	}
+	encoded, err := encodeRaw(payload)
+	if err = c.checkPayload(name, encoded, err); err != nil {
+		return driver.EnqueueRequest{}, err
+	}
+	return s.request(encoded, c.now), nil
+}
+
+// enqueueTarget is where enqueues go: a client's store, directly or inside a
+// transaction.
+type enqueueTarget struct {
+	client *Client
+	tx     *driver.Tx
+}
+
+func (c *Client) target() enqueueTarget { return enqueueTarget{client: c} }
+
+// enqueueOne stores one job, together with what other goroutines enqueue.
+func (t enqueueTarget) enqueueOne(ctx context.Context, req driver.EnqueueRequest) (driver.EnqueueResult, error) {
+	if t.tx != nil {
+		results, err := t.enqueueMany(ctx, []driver.EnqueueRequest{req})
+		if err != nil {
+			return driver.EnqueueResult{}, err
+		}
+		return results[0], nil
+	}
+	s, shared := t.client.store, t.client.shared
+	t.client.drawID(&req)
+	ctx, carrier, end := shared.tracing.enqueue(ctx, &req, 1)
+	carrier.stamp(&req)
+	var result driver.EnqueueResult
+	var err error
+	for attempt := 1; ; attempt++ {
+		result, err = s.enqueues.Do(ctx, req)
+		if err == nil || !repeatable(err, req.ID != "") || !rest(ctx, attempt) {
+			break
+		}
+	}
+	if end != nil {
+		end(err)
+	}
+	if err == nil {
+		shared.metrics.enqueued(ctx, s.name, &req, result)
+	}
+	return result, err
+}
+
+// enqueueMany stores a batch. On an error it returns the results of the items that
+// were applied.
+func (t enqueueTarget) enqueueMany(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	shared := t.client.shared
+	known := true
+	ctx, carrier, end := shared.tracing.enqueue(ctx, &reqs[0], len(reqs))
+	for i := range reqs {
+		t.client.drawID(&reqs[i])
+		carrier.stamp(&reqs[i])
+		known = known && reqs[i].ID != ""
+	}
+	var results []driver.EnqueueResult
+	var err error
+	if t.tx != nil {
+		results, err = t.enqueueTx(ctx, reqs)
+	} else {
+		results, err = t.client.store.enqueueAll(ctx, reqs, known)
+	}
+	if end != nil {
+		end(err)
+	}
+	for i := range results {
+		shared.metrics.enqueued(ctx, t.client.store.name, &reqs[i], results[i])
+	}
+	return results, err
+}
+
+func (t enqueueTarget) enqueueTx(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	s := t.client.store
+	producer, ok := s.driver.(driver.TxProducer)
+	if !ok {
+		return nil, &driver.InvalidError{Field: "transaction", Value: s.driver.Info().Kind,
+			Reason: "this store cannot enqueue inside a transaction; use the SQLite or Postgres store"}
+	}
+	return producer.EnqueueTx(ctx, *t.tx, s.clock.Now(), reqs)
+}
+
+// enqueueAll stores a batch, going on behind what was applied when it tries again.
+func (s *boundStore) enqueueAll(ctx context.Context, reqs []driver.EnqueueRequest, idsKnown bool) ([]driver.EnqueueResult, error) {
+	var done []driver.EnqueueResult
+	for attempt := 1; ; attempt++ {
+		results, err := s.enqueue(ctx, reqs[len(done):])
+		if len(done) == 0 {
+			done = results
+		} else {
+			done = append(done, results...)
+		}
+		if err == nil {
+			return done, nil
+		}
+		if repeatable(err, idsKnown) && rest(ctx, attempt) {
+			continue
+		}
+		var partial *driver.PartialError
+		if errors.As(err, &partial) {
+			err = &driver.PartialError{Applied: len(done), Unknown: partial.Unknown, Err: partial.Err}
+		} else if len(done) > 0 {
+			err = &driver.PartialError{Applied: len(done), Err: err}
+		}
+		return done, err
+	}
+}
+
+// enqueue makes one call to the store, under a time limit.
+func (s *boundStore) enqueue(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	results, err := s.driver.Enqueue(bounded, s.clock.Now(), reqs)
+	if err == bounded.Err() && err != nil && ctx.Err() == nil {
+		err = &driver.StoreError{Op: "Enqueue", Err: err, Retryable: true, OutcomeUnknown: true}
+	}
+	return results, err
+}
+
+// drawID gives the request an id of the client's, if it shall.
+func (c *Client) drawID(req *driver.EnqueueRequest) {
+	if req.ID == "" && c.shared.drawIDs {
+		req.ID = newID()
+	}
+}
+
+// newID returns a random id of 128 bits.
+func newID() string { return rand.Text() }
+
+// repeatable reports whether the client may make a failed call again by itself: not
+// if it may have stored jobs that a second call would store again.
+func repeatable(err error, idsKnown bool) bool {
+	return driver.Retryable(err) && (idsKnown || !driver.OutcomeUnknown(err))
+}
+
+// maxTries is how often an enqueue is tried; the rests between add up to a few
+// seconds, which outlasts a failover but not a caller's patience.
+const maxTries = 6
+
+// rest sleeps before another try, and reports whether to make one.
+func rest(ctx context.Context, attempt int) bool {
+	if attempt >= maxTries {
+		return false
+	}
+	base := 50 * time.Millisecond << (attempt - 1)
+	timer := time.NewTimer(base/2 + mathrand.N(base))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

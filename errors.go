@@ -1,0 +1,113 @@
+package braid
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/engine"
+)
+
+// Errors that calls return; test for them with errors.Is.
+var (
+	// ErrNotFound: there is no such job or schedule.
+	ErrNotFound = driver.ErrNotFound
+	// ErrInvalid: bad input; errors.As to [*InvalidError] tells the field. Nothing
+	// was stored.
+	ErrInvalid = driver.ErrInvalid
+	// ErrNotRetryable, ErrNotCancellable, ErrNotPromotable: the job is in a state in
+	// which that cannot be done; errors.As to [*StateError] tells which.
+	ErrNotRetryable   = driver.ErrNotRetryable
+	ErrNotCancellable = driver.ErrNotCancellable
+	ErrNotPromotable  = driver.ErrNotPromotable
+	// ErrListOrderUnsupported: the store cannot list in this order with these filters.
+	ErrListOrderUnsupported = driver.ErrListOrderUnsupported
+	// ErrListIndexDisabled: the list needs an index that is switched off in the store.
+	ErrListIndexDisabled = driver.ErrListIndexDisabled
+	// ErrStoreClosed: the store was closed.
+	ErrStoreClosed = driver.ErrClosed
+
+	// ErrCancelled: the job that was waited for was cancelled.
+	ErrCancelled = errors.New("braid: the job was cancelled")
+	// ErrRemoved: the job that was waited for was removed before it finished.
+	ErrRemoved = errors.New("braid: the job was removed")
+	// ErrResultNotKept: the job has finished, or was removed, and its retention left
+	// nothing to tell which; see [Keep].
+	ErrResultNotKept = errors.New("braid: the job is gone and its result was not kept")
+	// ErrWorkerRunning: Run was called a second time.
+	ErrWorkerRunning = errors.New("braid: the worker was started before")
+	// ErrClientClosed: the client was closed.
+	ErrClientClosed = errors.New("braid: the client is closed")
+)
+
+// Causes of a handler's cancelled context, as context.Cause tells them. A run that
+// is out of time has a [*TimeoutError].
+var (
+	// ErrCancelRequested: somebody cancelled the job.
+	ErrCancelRequested = engine.ErrCancelRequested
+	// ErrLockLost: the job is not this run's any more; nothing it does counts.
+	ErrLockLost = driver.ErrLockLost
+	// ErrShutdown: the worker is stopping, and the grace period is over.
+	ErrShutdown = engine.ErrShutdown
+)
+
+type (
+	// InvalidError tells which field of a request was refused and why. It matches
+	// ErrInvalid.
+	InvalidError = driver.InvalidError
+	// StateError tells the state that stands in an operation's way.
+	StateError = driver.StateError
+	// StoreError is a failure in the store's database or on the way to it; it says
+	// whether trying again can help, and whether the outcome is unknown.
+	StoreError = driver.StoreError
+	// PartialError tells how far a batch got before it failed.
+	PartialError = driver.PartialError
+	// TimeoutError is the cause of a run's context that ended because of [Timeout].
+	TimeoutError = engine.TimeoutError
+)
+
+// Unrecoverable marks err so that the job fails at once, whatever attempts it has
+// left. The text and the chain of err are kept. Unrecoverable(nil) is nil.
+func Unrecoverable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return engine.Unrecoverable(err)
+}
+
+// Snooze, returned by a handler, puts the job off by d without using an attempt. A
+// d of zero or less runs it again at once.
+func Snooze(d time.Duration) error { return engine.Snooze(d) }
+
+// JobError is how a failed job ended: what its last run's handler returned.
+type JobError struct {
+	ID       string // of the job
+	Message  string // the error's text
+	Type     string // the error's Go type, or "panic" or "timeout"; may be empty
+	Stack    string // for a panic: the stack of the handler
+	Attempts int    // how many attempts the job has used
+}
+
+func (e *JobError) Error() string {
+	if e.Attempts == 1 {
+		return fmt.Sprintf("braid: job %q failed: %s", e.ID, e.Message)
+	}
+	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", e.ID, e.Attempts, e.Message)
+}
+
+// jobError decodes the exit of a failed run, or the reason that the store gave.
+func jobError(id string, exit []byte, failedReason string, attempts int32) *JobError {
+	e := &JobError{ID: id, Message: failedReason, Attempts: int(attempts)}
+	if len(exit) == 0 {
+		return e
+	}
+	var fields engine.ErrorExit
+	if err := json.Unmarshal(exit, &fields); err != nil || fields.Message == "" {
+		e.Message = string(exit)
+		return e
+	}
+	e.Message, e.Type, e.Stack = fields.Message, fields.Type, fields.Stack
+	return e
+}

@@ -1,0 +1,124 @@
+package braid
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// State is where a job stands.
+type State = driver.State
+
+// The states of a job.
+const (
+	Waiting         = driver.Waiting         // can run now
+	Delayed         = driver.Delayed         // not before its RunAt
+	Active          = driver.Active          // a worker runs it
+	WaitingChildren = driver.WaitingChildren // a flow's parent, until its children have finished
+	Completed       = driver.Completed
+	Failed          = driver.Failed
+	Cancelled       = driver.Cancelled
+)
+
+// Counts is a number of jobs per state.
+type Counts = driver.Counts
+
+// JobInfo is a job as it was when it was read. Times are UTC; one that is zero has
+// not come.
+type JobInfo struct {
+	ID              string            `json:"id"`
+	Name            string            `json:"name"`
+	Queue           string            `json:"queue"`
+	State           State             `json:"state"`
+	Payload         json.RawMessage   `json:"payload,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+	Priority        int               `json:"priority"`
+	AttemptsMax     int               `json:"attemptsMax"`
+	AttemptsMade    int               `json:"attemptsMade"`
+	StalledCount    int               `json:"stalledCount"`
+	CancelRequested bool              `json:"cancelRequested"` // its worker has not answered yet
+	DedupeKey       string            `json:"dedupeKey,omitempty"`
+	Timeout         *time.Duration    `json:"timeout,omitempty"` // nil: the worker's default
+	EnqueuedAt      time.Time         `json:"enqueuedAt"`
+	RunAt           time.Time         `json:"runAt"`
+	ProcessedAt     time.Time         `json:"processedAt,omitzero"` // when its latest run began
+	FinishedAt      time.Time         `json:"finishedAt,omitzero"`
+	Exit            json.RawMessage   `json:"exit,omitempty"` // the result, or what the handler failed with
+	FailedReason    string            `json:"failedReason,omitempty"`
+	LockedBy        string            `json:"lockedBy,omitempty"` // the worker that runs it
+	LockExpiresAt   time.Time         `json:"lockExpiresAt,omitzero"`
+}
+
+// Err returns how a failed job ended, or nil for any other.
+func (j *JobInfo) Err() *JobError {
+	if j.State != Failed {
+		return nil
+	}
+	return jobError(j.ID, j.Exit, j.FailedReason, int32(j.AttemptsMade))
+}
+
+// AttemptInfo is one run of a job, or what ended the job in place of a run.
+type AttemptInfo struct {
+	Attempt    int             `json:"attempt"` // 1-based, over the job's whole life
+	StartedAt  time.Time       `json:"startedAt,omitzero"`
+	FinishedAt time.Time       `json:"finishedAt"`
+	Outcome    Outcome         `json:"outcome"`
+	Exit       json.RawMessage `json:"exit,omitempty"`
+	Worker     string          `json:"worker,omitempty"`
+
+	jobID string
+}
+
+// Err returns what the attempt failed with, or nil.
+func (a AttemptInfo) Err() *JobError {
+	if a.Outcome != OutcomeRetried && a.Outcome != OutcomeFailed {
+		return nil
+	}
+	return jobError(a.jobID, a.Exit, "", int32(a.Attempt))
+}
+
+// Outcome is how one run of a job ended.
+type Outcome = driver.Outcome
+
+// The outcomes of a run.
+const (
+	OutcomeCompleted = driver.OutcomeCompleted
+	OutcomeRetried   = driver.OutcomeRetried // failed, and went back for another attempt
+	OutcomeFailed    = driver.OutcomeFailed
+	OutcomeStalled   = driver.OutcomeStalled // its worker was lost
+	OutcomeCancelled = driver.OutcomeCancelled
+	OutcomeFannedOut = driver.OutcomeFannedOut // a flow's parent handed out its children
+)
+
+func newJobInfo(j *driver.Job) *JobInfo {
+	info := &JobInfo{
+		ID: j.ID, Name: j.Name, Queue: j.Queue, State: j.State,
+		Payload: j.Payload, Metadata: j.Metadata, Priority: int(j.Priority),
+		AttemptsMax: int(j.AttemptsMax), AttemptsMade: int(j.AttemptsMade),
+		StalledCount: int(j.StalledCount), CancelRequested: j.CancelRequested,
+		DedupeKey: j.DedupeKey, EnqueuedAt: j.EnqueuedAt.Std(), RunAt: j.RunAt.Std(),
+		ProcessedAt: stdTime(j.ProcessedAt), FinishedAt: stdTime(j.FinishedAt),
+		Exit: j.Exit, FailedReason: j.FailedReason,
+		LockedBy: j.LockedBy, LockExpiresAt: stdTime(j.LockExpiresAt),
+	}
+	if timeout, ok := j.Timeout.Get(); ok {
+		std := timeout.Std()
+		info.Timeout = &std
+	}
+	return info
+}
+
+func newAttemptInfo(jobID string, a driver.Attempt) AttemptInfo {
+	return AttemptInfo{
+		Attempt: int(a.Attempt), StartedAt: stdTime(a.StartedAt), FinishedAt: a.FinishedAt.Std(),
+		Outcome: a.Outcome, Exit: a.Exit, Worker: a.Worker, jobID: jobID,
+	}
+}
+
+func stdTime(t driver.Opt[driver.Time]) time.Time {
+	if !t.Set {
+		return time.Time{}
+	}
+	return t.Value.Std()
+}
