@@ -43,7 +43,7 @@ func (s *Store) finish(c *call, rec *record, end ending) {
 	if job.Parent != nil {
 		s.report(c.now, rec, end)
 	}
-	s.announceEnd(driver.Finished{ID: job.ID, State: end.state, Exit: end.exit, FailedReason: end.reason})
+	s.announceEnd(driver.Finished{ID: job.ID, State: end.state, Exit: end.exit, FailedReason: end.reason, AttemptsMade: job.AttemptsMade})
 	if !rec.owes() {
 		s.retain(rec)
 		s.trim(c, rec)
