@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,37 +77,50 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// recorder is an observer that counts.
-type recorder struct {
-	mu                                        sync.Mutex
-	recovered, failed, ticks                  int
-	history, dedupe, flows, failures, reports int
-	failedKeys                                map[string]int
+// counts is what an observer was told.
+type counts struct {
+	recovered, failed, ticks       int
+	history, dedupe, flows         int
+	loopFailures, scheduleFailures int
+	failedKeys                     map[string]int
 }
 
-func (r *recorder) with(f func()) {
+// recorder is an observer that counts.
+type recorder struct {
+	mu     sync.Mutex
+	counts counts
+}
+
+// look returns the counts so far.
+func (r *recorder) look() counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f()
+	c := r.counts
+	c.failedKeys = maps.Clone(c.failedKeys)
+	return c
+}
+
+func (r *recorder) add(f func(*counts)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.counts)
 }
 
 func (r *recorder) StallsRecovered(recovered, failed int) {
-	r.with(func() { r.recovered += recovered; r.failed += failed })
+	r.add(func(c *counts) { c.recovered += recovered; c.failed += failed })
 }
-func (r *recorder) Ticks(n int)        { r.with(func() { r.ticks += n }) }
-func (r *recorder) SweptHistory(n int) { r.with(func() { r.history += n }) }
-func (r *recorder) SweptDedupe(n int)  { r.with(func() { r.dedupe += n }) }
-func (r *recorder) SweptFlows(n int)   { r.with(func() { r.flows += n }) }
-func (r *recorder) LoopFailed(string, error) {
-	r.with(func() { r.failures++ })
-}
+func (r *recorder) Ticks(n int)              { r.add(func(c *counts) { c.ticks += n }) }
+func (r *recorder) SweptHistory(n int)       { r.add(func(c *counts) { c.history += n }) }
+func (r *recorder) SweptDedupe(n int)        { r.add(func(c *counts) { c.dedupe += n }) }
+func (r *recorder) SweptFlows(n int)         { r.add(func(c *counts) { c.flows += n }) }
+func (r *recorder) LoopFailed(string, error) { r.add(func(c *counts) { c.loopFailures++ }) }
 func (r *recorder) ScheduleFailed(key string, _ error) {
-	r.with(func() {
-		if r.failedKeys == nil {
-			r.failedKeys = map[string]int{}
+	r.add(func(c *counts) {
+		if c.failedKeys == nil {
+			c.failedKeys = map[string]int{}
 		}
-		r.failedKeys[key]++
-		r.reports++
+		c.failedKeys[key]++
+		c.scheduleFailures++
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,7 +43,7 @@ func (s *scheduleSweep) run(ctx context.Context) error {
 	after, whole := s.resume, !s.resume.Set
 	s.resume = driver.Opt[driver.ScheduleCursor]{}
 	now := s.m.cfg.Now()
-	failed := make(map[string]bool)
+	failed := make(map[string]error)
 	inARow := 0
 	for {
 		var page []driver.Schedule
@@ -57,29 +58,29 @@ func (s *scheduleSweep) run(ctx context.Context) error {
 			schedule := &page[i]
 			after = driver.Some(driver.ScheduleCursor{NextRunAt: schedule.NextRunAt, Key: schedule.Key})
 			err := s.fire(ctx, schedule)
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return ctx.Err()
-			}
-			if err == nil {
+			case err == nil:
 				inARow = 0
 				continue
 			}
-			failed[schedule.Key] = true
-			s.report(schedule.Key, err)
+			failed[schedule.Key] = err
 			if errors.Is(err, driver.ErrInvalid) || errors.Is(err, errNeverAgain) {
-				continue // nothing that the store could mend
+				continue // the schedule's own fault, not the store's
 			}
 			if inARow++; inARow >= ticksUntilOutage {
 				s.resume = after
-				return fmt.Errorf("braid: %d schedules in a row did not fire; the last: %w", inARow, err)
+				return fmt.Errorf("braid: %d schedules in a row did not fire; the last, %q: %w", inARow, schedule.Key, err)
 			}
 		}
 		if len(page) < s.m.pageSize {
 			break
 		}
 	}
+	s.report(failed)
 	if whole {
-		maps.DeleteFunc(s.reported, func(key string, _ time.Time) bool { return !failed[key] })
+		maps.DeleteFunc(s.reported, func(key string, _ time.Time) bool { return failed[key] == nil })
 	}
 	return nil
 }
@@ -128,15 +129,18 @@ func tickRequest(s *driver.Schedule, next driver.Time) driver.TickRequest {
 	}
 }
 
-// report tells log and observer of a schedule that cannot fire, sparsely.
-func (s *scheduleSweep) report(key string, err error) {
-	if last, ok := s.reported[key]; ok && time.Since(last) < reportEvery {
-		return
+// report tells log and observer which schedules did not fire in a pass that came to
+// its end, each sparsely. Of an outage, which ends a pass early, the loop tells.
+func (s *scheduleSweep) report(failed map[string]error) {
+	for _, key := range slices.Sorted(maps.Keys(failed)) {
+		if last, ok := s.reported[key]; ok && time.Since(last) < reportEvery {
+			continue
+		}
+		if s.reported == nil {
+			s.reported = make(map[string]time.Time)
+		}
+		s.reported[key] = time.Now()
+		s.m.cfg.Logger.Error("a schedule cannot fire", slog.String("schedule", key), slog.Any("error", failed[key]))
+		s.m.cfg.Observer.ScheduleFailed(key, failed[key])
 	}
-	if s.reported == nil {
-		s.reported = make(map[string]time.Time)
-	}
-	s.reported[key] = time.Now()
-	s.m.cfg.Logger.Error("a schedule cannot fire", slog.String("schedule", key), slog.Any("error", err))
-	s.m.cfg.Observer.ScheduleFailed(key, err)
 }
