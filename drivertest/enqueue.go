@@ -130,7 +130,7 @@ func init() {
 			t.equal("counts", t.counts(""), driver.Counts{Waiting: 5})
 		})
 
-	registerWith(generator("a", "a", "a", "b", "c"), "Enqueue/GeneratorIsAskedAgain",
+	registerWith(drawing("a", "a", "a", "b", "c"), "Enqueue/GeneratorIsAskedAgain",
 		"Where a drawn id exists already, another is drawn.",
 		func(t *T) {
 			ids := t.insert(0, request(""))
@@ -138,7 +138,7 @@ func init() {
 			t.equal("assigned ids", ids, []string{"a", "b"})
 		})
 
-	registerWith(generator("same"), "Enqueue/CollisionsAreBounded",
+	registerWith(drawing("same"), "Enqueue/CollisionsAreBounded",
 		"After a bounded number of collisions the enqueue fails, and nothing is stored.",
 		func(t *T) {
 			t.insert(0, request(""))
@@ -227,9 +227,9 @@ func stateWord(s driver.State) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// generator returns options with a generator that draws the ids in turn, and the
+// drawing returns options with a generator that draws the ids in turn, and the
 // last one for ever.
-func generator(ids ...string) func() StoreOptions {
+func drawing(ids ...string) func() StoreOptions {
 	return func() StoreOptions {
 		var drawn atomic.Int64
 		return StoreOptions{IDGenerator: func() string {

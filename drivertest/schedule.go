@@ -57,7 +57,7 @@ func (t *T) keysOf(f driver.ScheduleFilter) []string {
 	t.Helper()
 	list, err := t.Store.Schedules(t.ctx, f)
 	t.must("Schedules", err)
-	return scheduleKeys(list)
+	return keysIn(list)
 }
 
 // due returns the keys of the due schedules.
@@ -65,10 +65,10 @@ func (t *T) due(now driver.Time, behind driver.Opt[driver.ScheduleCursor], limit
 	t.Helper()
 	list, err := t.Store.DueSchedules(t.ctx, now, behind, limit)
 	t.must("DueSchedules", err)
-	return scheduleKeys(list)
+	return keysIn(list)
 }
 
-func scheduleKeys(list []driver.Schedule) []string {
+func keysIn(list []driver.Schedule) []string {
 	var keys []string
 	for _, s := range list {
 		keys = append(keys, s.Key)

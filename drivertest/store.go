@@ -7,21 +7,21 @@ import (
 	"github.com/braidmq/braid/driver"
 )
 
-// call is one method of a store with arguments that would have an effect.
-type call struct {
+// method is one method of a store with arguments that would have an effect.
+type method struct {
 	name string
 	do   func(ctx context.Context, s driver.Store) error
 }
 
-// calls are all methods of a store that take a context, on what callFixture made.
-func calls() []call {
+// methods are all methods of a store that take a context, on what callFixture made.
+func methods() []method {
 	one := func(op operation, ctx context.Context) error {
 		_, err := op(ctx, 100, []string{"waiting"})
 		return err
 	}
 	report := driver.ChildReport{FlowID: "active", ChildKey: "c", Outcome: driver.ChildCompleted}
 	staged := driver.StagedChild{ChildKey: "c", StoreKey: "main", Request: request("flow/c")}
-	return []call{
+	return []method{
 		{"Enqueue", func(ctx context.Context, s driver.Store) error {
 			_, err := s.Enqueue(ctx, 100, []driver.EnqueueRequest{request("new")})
 			return err
@@ -129,7 +129,7 @@ func calls() []call {
 	}
 }
 
-// callFixture prepares a store so that each of calls would have an effect.
+// callFixture prepares a store so that each of methods would have an effect.
 func (t *T) callFixture() {
 	t.Helper()
 	t.insert(0, request("active"))
@@ -181,7 +181,7 @@ func init() {
 			before := []snapshot{t.snapshot("waiting"), t.snapshot("active"), t.snapshot("done")}
 			ended, cancel := context.WithCancel(t.ctx)
 			cancel()
-			for _, c := range calls() {
+			for _, c := range methods() {
 				t.failsWith(c.name, c.do(ended, t.Store), context.Canceled)
 			}
 			for _, s := range before {
@@ -198,7 +198,7 @@ func init() {
 		func(t *T) {
 			t.callFixture()
 			t.must("Close", t.Store.Close())
-			for _, c := range calls() {
+			for _, c := range methods() {
 				t.failsWith(c.name, c.do(t.ctx, t.Store), driver.ErrClosed)
 			}
 			t.must("a second Close", t.Store.Close())

@@ -26,7 +26,7 @@ func init() {
 			t.equal("results", results, []driver.EnqueueResult{{ID: "a"}, {ID: "b"}})
 			t.must("Commit", tx.Commit())
 			if !t.Harness.NoWaker {
-				t.woken("after the commit", t.awaits(t.ctx, cursor, someQueue))
+				t.isWoken("after the commit", t.awaits(t.ctx, cursor, someQueue))
 			}
 			want := *t.job("plain")
 			got := *t.job("a")

@@ -41,8 +41,8 @@ func (t *T) awaits(ctx context.Context, since driver.WakeCursor, queues ...strin
 	return done
 }
 
-// woken fails unless a wait ends without an error.
-func (t *T) woken(what string, done <-chan error) {
+// isWoken fails unless a wait ends without an error.
+func (t *T) isWoken(what string, done <-chan error) {
 	t.Helper()
 	select {
 	case err := <-done:
@@ -108,7 +108,7 @@ func init() {
 				}
 				cursor := t.wakeCursor(someQueue)
 				w.do(t, r)
-				t.woken("a wait that began after the "+w.name, t.awaits(t.ctx, cursor, someQueue))
+				t.isWoken("a wait that began after the "+w.name, t.awaits(t.ctx, cursor, someQueue))
 			})
 	}
 
@@ -120,8 +120,8 @@ func init() {
 			among := t.awaits(t.ctx, cursor, "p", someQueue, "r")
 			t.asleep("before the enqueue", alone)
 			t.insert(0, request("a"))
-			t.woken("waiting for the queue alone", alone)
-			t.woken("waiting for several queues", among)
+			t.isWoken("waiting for the queue alone", alone)
+			t.isWoken("waiting for several queues", among)
 		})
 
 	registerIf(wakes, "Wake/OnlyItsQueue",
@@ -133,7 +133,7 @@ func init() {
 			mine := t.awaits(ctx, cursor, someQueue, "r")
 			other := t.awaits(ctx, cursor, "other")
 			t.insert(0, request("x", inQueue("other")))
-			t.woken("the other queue's waiter", other)
+			t.isWoken("the other queue's waiter", other)
 			t.asleep("the waiter of another queue", mine)
 			cancel()
 			t.failsWith("the wait after its context ended", <-mine, context.Canceled)
@@ -144,12 +144,12 @@ func init() {
 		func(t *T) {
 			cursor := t.wakeCursor(someQueue)
 			t.insert(0, request("a"))
-			t.woken("the first wait", t.awaits(t.ctx, cursor, someQueue))
+			t.isWoken("the first wait", t.awaits(t.ctx, cursor, someQueue))
 			cursor = t.claimWith(0, driver.ClaimRequest{Limit: 5}).Cursor
 			again := t.awaits(t.ctx, cursor, someQueue)
 			t.asleep("the wait after the claim", again)
 			t.insert(0, request("b"))
-			t.woken("the wait after another enqueue", again)
+			t.isWoken("the wait after another enqueue", again)
 		})
 
 	registerIf(wakes, "Wake/DuplicatesDoNotWake",
@@ -157,14 +157,14 @@ func init() {
 		func(t *T) {
 			t.insert(0, request("a", dedupe("k")))
 			cursor := t.wakeCursor(someQueue)
-			t.woken("the insert before", t.awaits(t.ctx, 0, someQueue))
+			t.isWoken("the insert before", t.awaits(t.ctx, 0, someQueue))
 			cursor = max(cursor, t.wakeCursor(someQueue))
 			waiting := t.awaits(t.ctx, cursor, someQueue)
 			t.duplicate(0, request("a"), "a")
 			t.duplicate(0, request("b", dedupe("k")), "a")
 			t.asleep("after duplicates", waiting)
 			t.insert(0, request("c"))
-			t.woken("after an insert", waiting)
+			t.isWoken("after an insert", waiting)
 		})
 
 	registerIf(wakes, "Wake/ObeysItsContext",
@@ -206,7 +206,7 @@ func init() {
 			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
 			t.Store = t.Harness.Reopen(t, t.Store)
 			t.insert(0, request("a"))
-			t.woken("the first process's wait", waiting)
+			t.isWoken("the first process's wait", waiting)
 		})
 
 	registerIf(func(h Harness) bool { return wakes(h) && h.DropConnections != nil }, "Wake/AfterReconnect",
@@ -215,10 +215,10 @@ func init() {
 			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
 			t.asleep("before the drop", waiting)
 			t.Harness.DropConnections(t, t.Store)
-			t.woken("the wait over the drop", waiting)
+			t.isWoken("the wait over the drop", waiting)
 			cursor := t.cursorAfterDrop()
 			t.insert(0, request("a"))
-			t.woken("the wait after the drop", t.awaits(t.ctx, cursor, someQueue))
+			t.isWoken("the wait after the drop", t.awaits(t.ctx, cursor, someQueue))
 		})
 }
 

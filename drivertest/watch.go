@@ -16,11 +16,11 @@ type ending struct {
 
 var endings = []ending{
 	{"Complete", func(t *T, r run) { t.complete(100, r, `{"n":9007199254740993}`) },
-		driver.Finished{ID: "a", State: driver.Completed, Exit: []byte(`{"n":9007199254740993}`)}},
+		driver.Finished{ID: "a", State: driver.Completed, Exit: []byte(`{"n":9007199254740993}`), AttemptsMade: 1}},
 	{"Fail", func(t *T, r run) { t.fail(100, r, `"broken"`) },
-		driver.Finished{ID: "a", State: driver.Failed, Exit: []byte(`"broken"`)}},
+		driver.Finished{ID: "a", State: driver.Failed, Exit: []byte(`"broken"`), AttemptsMade: 1}},
 	{"Cancelled", func(t *T, r run) { t.settle(100, r.ack(driver.AckCancelled), driver.Cancelled) },
-		driver.Finished{ID: "a", State: driver.Cancelled}},
+		driver.Finished{ID: "a", State: driver.Cancelled, AttemptsMade: 1}},
 	{"ACancelThatWins", func(t *T, r run) {
 		t.cancel(100, "a")
 		t.settle(100, r.ack(driver.AckRelease), driver.Cancelled)
@@ -115,7 +115,7 @@ func init() {
 			case <-time.After(meanwhile):
 			}
 			t.complete(0, r, `1`)
-			t.told(ends, driver.Finished{ID: "a", State: driver.Completed, Exit: []byte(`1`)})
+			t.told(ends, driver.Finished{ID: "a", State: driver.Completed, Exit: []byte(`1`), AttemptsMade: 2})
 		})
 
 	registerIf(watchesFinished, "Watch/EndsWithItsContext",
