@@ -67,7 +67,7 @@ func (l *listing) step(s *Store) bool {
 			l.result.Jobs = append(l.result.Jobs, next.head.rec.snapshot())
 		}
 		l.at = driver.Some(driver.ListPosition{
-			OrderBy: l.req.OrderBy, Ascending: l.req.Ascending, Time: next.head.at, ID: next.head.id,
+			OrderBy: l.req.OrderBy, Ascending: l.req.Ascending, Time: next.head.at, ID: next.head.rec.job.ID,
 		})
 		if next.advance() {
 			sources.fixTop()
@@ -191,7 +191,7 @@ type listSource struct {
 // one.
 func (l *listSource) seek(at driver.Opt[driver.ListPosition]) bool {
 	position, given := at.Get()
-	pivot := entry{at: position.Time, id: position.ID}
+	pivot := entry{at: position.Time, rec: &record{job: driver.Job{ID: position.ID}}}
 	var ok bool
 	switch {
 	case !given && l.ascending:
