@@ -3,6 +3,7 @@ package drivertest
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -87,6 +88,29 @@ func init() {
 			t.equal("first", idsOf(t.claimWith(0, driver.ClaimRequest{Limit: 2}).Jobs), []string{"a", "b"})
 			t.equal("second", idsOf(t.claimWith(0, driver.ClaimRequest{Limit: 2}).Jobs), []string{"c"})
 			t.equal("third", idsOf(t.claimWith(0, driver.ClaimRequest{Limit: 2}).Jobs), []string(nil))
+		})
+
+	register("Claim/FewerOnlyIfItSaysSo",
+		"A claim that took fewer jobs than its limit while more were there answers a NextRunAt at or before now.",
+		func(t *T) {
+			n := driver.ChunkJobs + 50
+			var batch []driver.EnqueueRequest
+			for i := range n {
+				batch = append(batch, request(fmt.Sprintf("job-%d", i)))
+			}
+			t.insert(0, batch...)
+			text := `"` + strings.Repeat("x", 3<<20) + `"`
+			t.insert(0, request("a", inQueue("large"), payload(text)), request("b", inQueue("large"), payload(text)),
+				request("c", inQueue("large"), payload(text)), request("d", inQueue("large"), payload(text)))
+			for queue, n := range map[string]int{someQueue: n, "large": 4} {
+				for taken := 0; taken < n; {
+					got := t.claimWith(100, driver.ClaimRequest{Queue: queue, Limit: n})
+					taken += len(got.Jobs)
+					if next, ok := got.NextRunAt.Get(); len(got.Jobs) == 0 || taken < n && (!ok || next > 100) {
+						t.Fatalf("queue %s: a claim of %d took %d, %d of %d in all, NextRunAt %+v", queue, n, len(got.Jobs), taken, n, got.NextRunAt)
+					}
+				}
+			}
 		})
 
 	register("Claim/LocksTheJob",

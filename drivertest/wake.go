@@ -156,15 +156,31 @@ func init() {
 		"An enqueue that inserts nothing wakes nobody.",
 		func(t *T) {
 			t.insert(0, request("a", dedupe("k")))
-			cursor := t.wakeCursor(someQueue)
 			t.isWoken("the insert before", t.awaits(t.ctx, 0, someQueue))
-			cursor = max(cursor, t.wakeCursor(someQueue))
-			waiting := t.awaits(t.ctx, cursor, someQueue)
+			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
 			t.duplicate(0, request("a"), "a")
 			t.duplicate(0, request("b", dedupe("k")), "a")
 			t.asleep("after duplicates", waiting)
 			t.insert(0, request("c"))
 			t.isWoken("after an insert", waiting)
+		})
+
+	registerIf(wakes, "Wake/EndsDoNotWake",
+		"What brings no work wakes nobody: claims, heartbeats, ends, cancels, removals and pauses.",
+		func(t *T) {
+			t.insert(0, request("a"), request("b"), request("c"))
+			t.isWoken("the insert before", t.awaits(t.ctx, 0, someQueue))
+			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
+			runs := t.claim(0, 2)
+			t.heartbeat(0, runs[0].lock())
+			t.complete(0, runs[0], `1`)
+			t.cancel(0, "b")
+			t.settle(0, runs[1].ack(driver.AckCancelled), driver.Cancelled)
+			t.remove(0, "b", "c")
+			t.pause(someQueue)
+			t.asleep("after all that", waiting)
+			t.resume(someQueue)
+			t.isWoken("after the resume", waiting)
 		})
 
 	registerIf(wakes, "Wake/ObeysItsContext",
