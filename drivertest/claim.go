@@ -175,6 +175,27 @@ func init() {
 			t.equal("claimed", got, ids)
 		})
 
+	register("Claim/DueJobsOfOthers",
+		"A claim promotes due jobs of other names too, up to a bound; while due jobs remain unpromoted it answers a NextRunAt at or before now.",
+		func(t *T) {
+			var batch []driver.EnqueueRequest
+			for i := range 5 * driver.ChunkJobs {
+				batch = append(batch, request(fmt.Sprintf("job-%d", i), named("foreign"), after(driver.Millis(1+i%7))))
+			}
+			t.insert(0, batch...)
+			for range len(batch) {
+				next := t.claimWith(100, driver.ClaimRequest{}).NextRunAt
+				left := t.counts(someQueue).Delayed
+				if left == 0 {
+					return
+				}
+				if !next.Set || next.Value > 100 {
+					t.Fatalf("%d due jobs are left unpromoted, and NextRunAt is %+v; want at most now", left, next)
+				}
+			}
+			t.Errorf("claims do not promote every due job")
+		})
+
 	register("Claim/NextRunAt",
 		"A claim that found too few answers the earliest time at which a job falls due: maybe earlier than true, never later, absent if there is none.",
 		func(t *T) {
@@ -243,6 +264,9 @@ func init() {
 			t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 2})
 			again := t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 2, Resume: true})
 			t.sameIDs("resumed", idsOf(again.Jobs), []string{"a", "b"})
+			t.inState("c", driver.Waiting)
+			one := t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 1, Resume: true})
+			t.equal("number of jobs resumed with a limit of 1", len(one.Jobs), 1)
 			t.inState("c", driver.Waiting)
 		})
 
