@@ -25,7 +25,7 @@ type acker struct {
 	closed  bool          // nothing more comes
 	signal  chan struct{} // buffered
 
-	work    []*run // taken over from pending, not all settled
+	work []*run // taken over from pending, not all settled
 
 	sending atomic.Int64 // since when there has been something undelivered, in Unix nanoseconds; 0: not
 	ends    []RunEnd     // used again for each batch
