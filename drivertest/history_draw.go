@@ -215,7 +215,7 @@ func (g *historian) list() historyCall {
 	states := driver.States[:]
 	switch g.IntN(4) {
 	case 0:
-		r.OrderBy = driver.ByFinishedAt
+		r.OrderBy, r.Metadata = driver.ByFinishedAt, nil
 		states = []driver.State{driver.Completed, driver.Failed, driver.Cancelled}
 	case 1:
 		if g.harness.QueueIndexOff {
@@ -226,10 +226,14 @@ func (g *historian) list() historyCall {
 	}
 	if r.OrderBy == driver.ByFinishedAt || g.chance(2) {
 		r.States = make([]driver.State, 0, len(states))
+		none := g.chance(6)
 		for _, s := range states {
-			if g.chance(2) {
+			if !none && g.chance(2) {
 				r.States = append(r.States, s)
 			}
+		}
+		if r.OrderBy == driver.ByFinishedAt && len(r.States) == 0 {
+			r.States = states
 		}
 	}
 	return listCall{r}
