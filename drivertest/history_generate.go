@@ -176,10 +176,8 @@ var draws = []struct {
 	{3, func(g *historian) historyCall {
 		return recoverCall{driver.RecoverRequest{MaxStalled: int32(g.IntN(3)), Limit: 1 + g.IntN(4)}}
 	}},
-	{7, func(g *historian) historyCall {
-		return operateCall{pick(g, []string{"cancel", "promote", "retry"}), g.distinctIDs()}
-	}},
-	{3, func(g *historian) historyCall { return removeCall{g.distinctIDs()} }},
+	{7, (*historian).operate},
+	{3, (*historian).remove},
 	{2, func(g *historian) historyCall { return pauseCall{Queue: pick(g, historyQueues), Resume: !g.chance(3)} }},
 	{4, (*historian).list},
 	{4, func(g *historian) historyCall {
