@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// produce calls enqueue so many times, from so many goroutines, and measures.
+func produce(ctx context.Context, calls, goroutines int, enqueue func(context.Context) error) (time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var left atomic.Int64
+	left.Store(int64(calls))
+	var running sync.WaitGroup
+	start := time.Now()
+	for range goroutines {
+		running.Go(func() {
+			for left.Add(-1) >= 0 && ctx.Err() == nil {
+				if err := enqueue(ctx); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	return time.Since(start), context.Cause(ctx)
+}
+
+// poll waits until done, which the last few jobs take a moment for.
+func poll(ctx context.Context, done func() (bool, error)) error {
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
