@@ -1,0 +1,105 @@
+package redisstore
+
+import "strings"
+
+// Every key of a store begins with its prefix as a hash tag, "{braid}:", so that all
+// keys of one prefix lie in one slot of a cluster. What follows it is listed here and
+// nowhere else; the scripts are given these names by the loader, as Lua constants
+// that already include the prefix.
+//
+// Parts of a key that are chosen by users may hold any character. Where one of them
+// is not the last part of the key, its length in bytes stands before it, so that no
+// two keys run together.
+//
+// Times in scores are milliseconds. A double holds every time up to the year 287396
+// exactly; a later one is only ordered approximately. Records hold exact times.
+
+// keyNames lists the constants that scripts may use, and what each key begins with.
+//
+// Jobs:
+//
+//	HEAD     h:<id>             string; what changes of a job, packed as record.go says
+//	SPEC     s:<id>             string; what does not change, packed as spec.go says
+//	EXIT     x:<id>             string; the exit of the latest ledger entry, if it is too
+//	                            long for the head
+//	LEDGER   a:<id>             list; ledger entries before the latest, oldest first
+//
+// Orders (sorted sets):
+//
+//	LANE     w:<n>:<queue>:<name>  waiting jobs; score −priority, member <seq 8 bytes><id>
+//	DELAYED  d:<queue>          delayed jobs as they fall due; score runAt, member
+//	                            <seq 8 bytes><id>
+//	RUNAT    r:<queue>          delayed jobs as they are listed; score runAt, member <id>
+//	ACTIVE   active             active jobs; score lockExpiresAt, member <id>
+//	CLAIMED  k:<token>          (a set) ids of the jobs that were claimed under a token and
+//	                            may still be held
+//	PARKED   parked             jobs waiting for children; score enqueuedAt, member <id>
+//	ENDED    t:<state digit>    terminal jobs, but for those in OWING; score finishedAt,
+//	                            member <id>
+//	OWING    o:<state digit>    terminal flow parents that owe cascades; score finishedAt,
+//	                            member <id>
+//	GROUP    g:<state digit>:<name>  the jobs of ENDED of one name, for Keep; score
+//	                            finishedAt, member <order of finish, 8 bytes><id>
+//	EXPIRY   expiry             the jobs of ENDED with an age of their own; score finishedAt
+//	                            + age, member <id>
+//	LIST     l                  all jobs; score enqueuedAt, member <id>
+//	LISTQ    l:q:<queue>        the same of one queue, unless that index is off
+//	LISTN    l:n:<name>         the same of one name, unless that index is off
+//
+// Deduplication:
+//
+//	DEDUPE   u:<n>:<name>:<key> string; <expiresAt 8 bytes, or none as 0><id>, see dedupe.lua
+//	WINDOWS  windows            sorted set of the entries that expire; score expiresAt,
+//	                            member <n>:<name>:<key>
+//
+// Queues and counters:
+//
+//	LANES    n:<queue>          set; the names that have a waiting job in the queue
+//	QUEUES   queues             sorted set, all scores 0; the queues that hold a job
+//	PAUSED   paused             sorted set, all scores 0; the paused queues
+//	COUNTS   c                  hash; <state digit> → jobs in that state
+//	COUNTSQ  c:<queue>          the same of one queue, and "all" → its jobs
+//	SURPLUS  surplus            hash; <state digit>:<name> → up to which rank a trim of that
+//	                            group that hit its bound still has to delete
+//	META     meta               hash; format, the counters seq, id and finish, the marks of
+//	                            the list indexes, the place of the audit
+//
+// Pushing:
+//
+//	WAKES    wakes              hash; <queue> → number of its latest wake; "" → of the latest
+//	                            of all
+//	ARMED    armed              set; the queues somebody waits for since the latest wake
+//	WATCHED  watched            hash; <id> → the watchers of its end, 16 bytes each
+//
+// Flows (flow_*.lua):
+//
+//	FLOW     f:<id>             hash; the manifest of a flow parent
+//
+// The channels of pub/sub, which cluster clients route like keys:
+//
+//	WAKE     wake:<queue>       number of the wake
+//	CANCEL   cancel             id of an active job whose cancel was requested
+//	END      end:<watcher>      how a watched job ended
+var keyNames = map[string]string{
+	"HEAD": "h:", "SPEC": "s:", "EXIT": "x:", "LEDGER": "a:",
+	"LANE": "w:", "DELAYED": "d:", "RUNAT": "r:", "ACTIVE": "active", "CLAIMED": "k:", "PARKED": "parked",
+	"ENDED": "t:", "OWING": "o:", "GROUP": "g:", "EXPIRY": "expiry",
+	"LIST": "l", "LISTQ": "l:q:", "LISTN": "l:n:",
+	"DEDUPE": "u:", "WINDOWS": "windows",
+	"LANES": "n:", "QUEUES": "queues", "PAUSED": "paused", "COUNTS": "c", "COUNTSQ": "c:",
+	"SURPLUS": "surplus", "META": "meta",
+	"WAKES": "wakes", "ARMED": "armed", "WATCHED": "watched",
+	"FLOW": "f:",
+	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
+}
+
+// keyspace builds the names that Go code needs.
+type keyspace string
+
+// newKeyspace returns the keyspace of a prefix.
+func newKeyspace(prefix string) keyspace { return keyspace("{" + prefix + "}:") }
+
+// key returns a key or channel: the name of its kind in keyNames, and what follows.
+func (k keyspace) key(kind string, rest ...string) string {
+	return string(k) + keyNames[kind] + strings.Join(rest, "")
+}

@@ -1,0 +1,114 @@
+-- The heads of jobs. record.go reads and writes the same layout.
+-- uses: changes
+--
+-- A job is a table: id, state, priority, seq, runAt, enqueuedAt (8 bytes each), size and
+-- metaSize (bytes of its spec, and of the metadata at the spec's beginning), name, queue,
+-- dedupe (key; empty: none), ttl (whether that was taken with a ttl), keep (packed; empty:
+-- none), parent (packed envelope; empty: no flow's child), flow (whether it has a
+-- manifest), cancel (whether a cancel is requested), attempts, stalled, entries (of the
+-- ledger), processedAt, finishedAt (8 bytes, or false), finish (its order, 8 bytes),
+-- lockExpiresAt (8 bytes), token, worker (empty unless active), reason, retained (whether
+-- retention has it), last (the latest ledger entry, packed; empty: none).
+
+local HEAD_FORMAT = '>BBi4c8c8c8I4I4Bc0Bc0Bc0Bc0Hc0Hc0Hc0'
+local RUN_FORMAT = '>i4i4i8Bc8c8c8c8Hc0Hc0Hc0'
+local ZERO8 = '\0\0\0\0\0\0\0\0'
+
+-- bit tells whether one is set in a byte of flags.
+local function bit_of(flags, value)
+  return math.floor(flags / value) % 2 == 1
+end
+
+local function parse(id, head)
+  local job = { id = id }
+  local flags, run
+  job.state, flags, job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
+    job.name, job.queue, job.dedupe, job.keep, job.parent, run, job.last = struct.unpack(HEAD_FORMAT, head)
+  job.cancel, job.ttl, job.flow, job.retained =
+    bit_of(flags, 1), bit_of(flags, 2), bit_of(flags, 4), bit_of(flags, 8)
+  if run == '' then
+    job.attempts, job.stalled, job.entries, job.processedAt, job.finishedAt = 0, 0, 0, false, false
+    job.finish, job.lockExpiresAt, job.token, job.worker, job.reason = ZERO8, ZERO8, '', '', ''
+    return job
+  end
+  local marks
+  job.attempts, job.stalled, job.entries, marks, job.processedAt, job.finishedAt, job.finish, job.lockExpiresAt,
+    job.token, job.worker, job.reason = struct.unpack(RUN_FORMAT, run)
+  job.processedAt = bit_of(marks, 1) and job.processedAt
+  job.finishedAt = bit_of(marks, 2) and job.finishedAt
+  return job
+end
+
+local function compose(job)
+  local run = ''
+  if job.processedAt or job.finishedAt or job.entries > 0 or job.attempts > 0 or job.stalled > 0 then
+    run = struct.pack(RUN_FORMAT, job.attempts, job.stalled, job.entries,
+      (job.processedAt and 1 or 0) + (job.finishedAt and 2 or 0),
+      job.processedAt or ZERO8, job.finishedAt or ZERO8, job.finish, job.lockExpiresAt,
+      #job.token, job.token, #job.worker, job.worker, #job.reason, job.reason)
+  end
+  return struct.pack(HEAD_FORMAT, job.state,
+    (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0),
+    job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
+    #job.name, job.name, #job.queue, job.queue, #job.dedupe, job.dedupe, #job.keep, job.keep,
+    #job.parent, job.parent, #run, run, #job.last, job.last)
+end
+
+-- The jobs that this call has met, by id; false: there is none. Everything works on
+-- these, so that the items of a batch act one after the other.
+local jobs = {}
+
+-- load reads the heads of some ids, unless they are known already.
+local function load(ids)
+  local keys, missing = {}, {}
+  for _, id in ipairs(ids) do
+    if jobs[id] == nil then
+      jobs[id] = false
+      missing[#missing + 1] = id
+      keys[#keys + 1] = HEAD .. id
+    end
+  end
+  for from = 1, #keys, 4000 do
+    local heads = redis.call('MGET', unpack(keys, from, math.min(from + 3999, #keys)))
+    for i, head in ipairs(heads) do
+      local id = missing[from + i - 1]
+      jobs[id] = head and parse(id, head)
+    end
+  end
+end
+
+-- get returns the job of an id, or false.
+local function get(id)
+  if jobs[id] == nil then
+    local head = redis.call('GET', HEAD .. id)
+    jobs[id] = head and parse(id, head)
+  end
+  return jobs[id]
+end
+
+-- save writes a job's head when the call ends. Changes after it are lost.
+local dirty = {}
+
+local function save(job)
+  dirty[job.id] = job
+end
+
+-- flush_heads hands the heads to be written to flush_values.
+local function flush_heads()
+  for id, job in pairs(dirty) do
+    if jobs[id] == job then
+      write(HEAD .. id, compose(job))
+    end
+  end
+  dirty = {}
+end
+
+local function terminal(state)
+  return state >= COMPLETED
+end
+
+-- finish_call makes all changes of the call.
+local function finish_call()
+  flush_heads()
+  flush()
+end

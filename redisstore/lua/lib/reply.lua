@@ -1,0 +1,37 @@
+-- Records in replies: five strings each: id, head, spec, exit, manifest. An absent one
+-- is empty.
+-- uses: ledger, flow
+
+-- put_records appends the records of some jobs, from position at + 1 on, and returns
+-- the last position.
+local function put_records(reply, at, list)
+  if #list == 0 then
+    return at
+  end
+  local keys = {}
+  for i, job in ipairs(list) do
+    keys[i] = SPEC .. job.id
+  end
+  local specs = redis.call('MGET', unpack(keys))
+  for i, job in ipairs(list) do
+    reply[at + 1] = job.id
+    reply[at + 2] = compose(job)
+    reply[at + 3] = specs[i] or ''
+    reply[at + 4] = exit_of(job)
+    reply[at + 5] = job.flow and manifest_of(job) or ''
+    at = at + 5
+  end
+  return at
+end
+
+-- size_of returns about how many bytes a job's record adds to a page.
+local function size_of(job)
+  local size = #job.id + job.size
+  if job.last ~= '' then
+    local _, _, _, _, place = unpack_entry(job.last)
+    if place == 2 then
+      size = size + redis.call('STRLEN', EXIT .. job.id)
+    end
+  end
+  return size
+end

@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+//go:embed lua
+var luaFiles embed.FS
+
+// script is an operation of the store that runs inside the server.
+//
+// A file lua/<name>.lua begins with a comment that says what it does and what its
+// KEYS, ARGV and RETURNS are. A line "-- uses: a, b" names the files of lua/lib that
+// it needs; these may name others in the same way. The loader puts each of them once
+// before the script, and before them the constants of keyNames that occur.
+type script struct {
+	name   string
+	source string
+	sha    string // of source, as EVALSHA wants it
+}
+
+// loadScript composes the script lua/<name>.lua. The files are part of the program,
+// so it panics if one is missing or refers to something that does not exist.
+func loadScript(name string) *script {
+	var body strings.Builder
+	seen := map[string]bool{}
+	appendLua(&body, "lua/"+name+".lua", seen)
+	source := keyConstants(body.String()) + body.String()
+	sum := sha1.Sum([]byte(source))
+	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+var (
+	usesLine    = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
+	commentLine = regexp.MustCompile(`(?m)^\s*--.*\n`)
+	upperWord   = regexp.MustCompile(`\b[A-Z][A-Z0-9]+\b`)
+)
+
+// appendLua appends a file's code, behind that of the files which it uses.
+func appendLua(body *strings.Builder, path string, seen map[string]bool) {
+	if seen[path] {
+		return
+	}
+	seen[path] = true
+	text, err := luaFiles.ReadFile(path)
+	if err != nil {
+		panic(fmt.Sprintf("redisstore: %v", err))
+	}
+	for _, line := range usesLine.FindAllSubmatch(text, -1) {
+		for _, lib := range strings.Split(string(line[1]), ",") {
+			appendLua(body, "lua/lib/"+strings.TrimSpace(lib)+".lua", seen)
+		}
+	}
+	body.Write(commentLine.ReplaceAll(text, nil))
+}
+
+// keyConstants defines the constants of keyNames that occur in the code.
+func keyConstants(code string) string {
+	var b strings.Builder
+	b.WriteString("local PREFIX = KEYS[1]\n")
+	done := map[string]bool{}
+	for _, word := range upperWord.FindAllString(code, -1) {
+		if rest, ok := keyNames[word]; ok && !done[word] {
+			done[word] = true
+			fmt.Fprintf(&b, "local %s = PREFIX .. '%s'\n", word, rest)
+		}
+	}
+	return b.String()
+}
