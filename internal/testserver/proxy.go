@@ -11,10 +11,10 @@ import (
 // with Pass.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string
 	mode    ProxyMode
 	changed chan struct{} // closed, and replaced, at each change of the mode
 	closed  bool
@@ -67,6 +67,15 @@ func (p *Proxy) Set(mode ProxyMode) {
 	}
 }
 
+// Retarget ends every connection and connects new ones with another server, as a
+// failover does behind a name.
+func (p *Proxy) Retarget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.cutLocked()
+}
+
 func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -90,23 +99,25 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		if !p.keep(client) {
+		target, ok := p.keep(client)
+		if !ok {
 			client.Close()
 			continue
 		}
-		p.running.Go(func() { p.serve(client) })
+		p.running.Go(func() { p.serve(client, target) })
 	}
 }
 
-// keep notes a connection, so that Cut and close end it; false if it shall not be.
-func (p *Proxy) keep(conn net.Conn) bool {
+// keep notes a connection, so that Cut, Retarget and close end it, and returns the
+// target; false if it shall not be.
+func (p *Proxy) keep(conn net.Conn) (target string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.mode == Cut {
-		return false
+		return "", false
 	}
 	p.conns[conn] = true
-	return true
+	return p.target, true
 }
 
 func (p *Proxy) drop(conn net.Conn) {
@@ -117,14 +128,14 @@ func (p *Proxy) drop(conn net.Conn) {
 }
 
 // serve connects one client with the server until either ends.
-func (p *Proxy) serve(client net.Conn) {
+func (p *Proxy) serve(client net.Conn, target string) {
 	defer p.drop(client)
-	server, err := net.Dial("tcp", p.target)
+	server, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}
-	if !p.keep(server) {
-		server.Close()
+	if now, ok := p.keep(server); !ok || now != target {
+		p.drop(server)
 		return
 	}
 	defer p.drop(server)

@@ -208,4 +208,15 @@ func TestAProxyPassesStallsAndCuts(t *testing.T) {
 	if got := answer(conn, r, long); got != "+PONG" {
 		t.Errorf("pass at last: %q", got)
 	}
+	elsewhere := Redis(t)
+	do(t, elsewhere, "SET", "here", "1")
+	p.Retarget(elsewhere.Addr())
+	if got := answer(conn, r, long); got != "EOF" && !strings.Contains(got, "reset") {
+		t.Errorf("another target, old connection: %q", got)
+	}
+	conn, r = dial()
+	send(conn, "EXISTS here")
+	if got := answer(conn, r, long); got != ":1" {
+		t.Errorf("another target: %q", got)
+	}
 }
