@@ -2,11 +2,22 @@ package redisstore
 
 import "github.com/braidmq/braid/driver"
 
-// unpackManifest reads a manifest as manifest_of of lib/flow.lua packs it.
+const (
+	flowFailFast = 1 << iota
+	flowEarly
+)
+
+// unpackManifest reads a flow as lib/flow.lua packs it: marks (1 byte), then pending,
+// completed, failed, cancelled, owed (4 each), the time of its landing (8), and its
+// number.
 func unpackManifest(packed string) (*driver.Manifest, error) {
 	u := unpacker{rest: packed}
-	m := &driver.Manifest{
-		FailFast: u.byte() != 0, Pending: u.int64(), Completed: u.int64(), Failed: u.int64(), Cancelled: u.int64(),
+	m := &driver.Manifest{FailFast: u.byte()&flowFailFast != 0}
+	for _, n := range []*int64{&m.Pending, &m.Completed, &m.Failed, &m.Cancelled} {
+		*n = int64(u.uint(4))
 	}
-	return m, u.err()
+	if u.bad {
+		return nil, errCorrupt
+	}
+	return m, nil
 }

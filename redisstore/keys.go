@@ -48,7 +48,8 @@ import "strings"
 //
 // Deduplication:
 //
-//	DEDUPE   u:<n>:<name>:<key> string; <expiresAt 8 bytes, or none as 0><id>, see dedupe.lua
+//	DEDUPE   u:<n>:<name>:<key> string; whose the key is: <end of the window 8 bytes>
+//	                            <marks 1 byte><id>
 //	WINDOWS  windows            sorted set of the entries that expire; score expiresAt,
 //	                            member <n>:<name>:<key>
 //
@@ -59,8 +60,10 @@ import "strings"
 //	PAUSED   paused             sorted set, all scores 0; the paused queues
 //	COUNTS   c                  hash; <state digit> → jobs in that state
 //	COUNTSQ  c:<queue>          the same of one queue, and "all" → its jobs
-//	SURPLUS  surplus            hash; <state digit>:<name> → up to which rank a trim of that
-//	                            group that hit its bound still has to delete
+//	SURPLUS  surplus            hash; <state digit>:<name> → up to which member a trim of
+//	                            that group that hit its bound has still to delete
+//	SCRATCH  scratch            sorted set that lives during one call; score enqueuedAt,
+//	                            member <id>
 //	META     meta               hash; format, the counters seq, id and finish, the marks of
 //	                            the list indexes, the place of the audit
 //
@@ -71,9 +74,42 @@ import "strings"
 //	ARMED    armed              set; the queues somebody waits for since the latest wake
 //	WATCHED  watched            hash; <id> → the watchers of its end, 16 bytes each
 //
-// Flows (flow_*.lua):
+// Flows. A run that fans out has a number, under which its rows lie, so that those of
+// another run of the same parent never mix with them:
 //
-//	FLOW     f:<id>             hash; the manifest of a flow parent
+//	FLOW     f:<id>             string; the flow of a parent that has fanned out, packed as
+//	                            lib/flow.lua says
+//	STAGED   fs:<id>            string; the number of the run that stages children
+//	ROWS     fr:<number>        hash; <child key> → dependency row, packed as flow_row.go says
+//	REQUESTS fq:<number>        hash; <child key> → packed request of an open row
+//	CHILDREN fk:<number>        sorted set, all scores 0; the child keys
+//	FRESH    fn:<number>        sorted set, all scores 0; the keys of open rows, pending or
+//	                            owed, that no sweep has returned
+//	RETURNED fb:<number>        the keys of open rows returned while pending; score: since
+//	                            when the next return is waited for
+//	ASKED    fa:<number>        the keys of open rows returned as owed; score: turn
+//	FLOWSPARKED   flows:parked  parked flows that wait for their time; score: no open row was
+//	                            landed or returned before it, member <id>
+//	FLOWSDUE      flows:due     parked flows whose time has come; score: turn, member <id>
+//	FLOWSOWING    flows:owing   flows with owed rows in FRESH or RETURNED; score: turn,
+//	                            member <id>
+//	FLOWSASKED    flows:asked   flows with rows in ASKED; score: the least turn of these,
+//	                            member <id>
+//	ABANDONED     abandoned     the numbers whose rows are to be deleted; score: the same
+//
+// Outbox:
+//
+//	OUTBOX   out                hash; <entry id> → entry, packed as outbox.go says
+//	BOXES    out:boxes          set; the stores that entries go to
+//	BOX      ob:<store>         sorted set, all scores 0; the ids of the entries that go there
+//	READY    or:<store>         sorted set, all scores 0; those of them that no peek holds
+//	HELD     oh:<store>         the others; score: until when
+//
+// Schedules:
+//
+//	SCHEDULE  sc:<key>          string; a schedule, packed as schedule_record.go says
+//	SCHEDULES schedules         sorted set, all scores 0; the keys
+//	DUE       schedules:due     score nextRunAt, member <key>
 //
 // The channels of pub/sub, which cluster clients route like keys:
 //
@@ -87,9 +123,14 @@ var keyNames = map[string]string{
 	"LIST": "l", "LISTQ": "l:q:", "LISTN": "l:n:",
 	"DEDUPE": "u:", "WINDOWS": "windows",
 	"LANES": "n:", "QUEUES": "queues", "PAUSED": "paused", "COUNTS": "c", "COUNTSQ": "c:",
-	"SURPLUS": "surplus", "META": "meta",
+	"SURPLUS": "surplus", "META": "meta", "SCRATCH": "scratch",
 	"WAKES": "wakes", "ARMED": "armed", "WATCHED": "watched",
-	"FLOW": "f:",
+	"FLOW": "f:", "STAGED": "fs:", "ROWS": "fr:", "REQUESTS": "fq:", "CHILDREN": "fk:",
+	"FRESH": "fn:", "RETURNED": "fb:", "ASKED": "fa:",
+	"FLOWSPARKED": "flows:parked", "FLOWSDUE": "flows:due", "FLOWSOWING": "flows:owing", "FLOWSASKED": "flows:asked",
+	"ABANDONED": "abandoned",
+	"OUTBOX":    "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
+	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }
 

@@ -5,7 +5,8 @@
 -- metaSize (bytes of its spec, and of the metadata at the spec's beginning), name, queue,
 -- dedupe (key; empty: none), ttl (whether that was taken with a ttl), keep (packed; empty:
 -- none), parent (packed envelope; empty: no flow's child), flow (whether it has a
--- manifest), cancel (whether a cancel is requested), attempts, stalled, entries (of the
+-- manifest), staged (whether its run has staged children), cancel (whether a cancel is
+-- requested), attempts, stalled, entries (of the
 -- ledger), processedAt, finishedAt (8 bytes, or false), finish (its order, 8 bytes),
 -- lockExpiresAt (8 bytes), token, worker (empty unless active), reason, retained (whether
 -- retention has it), last (the latest ledger entry, packed; empty: none).
@@ -24,8 +25,8 @@ local function parse(id, head)
   local flags, run
   job.state, flags, job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
     job.name, job.queue, job.dedupe, job.keep, job.parent, run, job.last = struct.unpack(HEAD_FORMAT, head)
-  job.cancel, job.ttl, job.flow, job.retained =
-    bit_of(flags, 1), bit_of(flags, 2), bit_of(flags, 4), bit_of(flags, 8)
+  job.cancel, job.ttl, job.flow, job.retained, job.staged =
+    bit_of(flags, 1), bit_of(flags, 2), bit_of(flags, 4), bit_of(flags, 8), bit_of(flags, 16)
   if run == '' then
     job.attempts, job.stalled, job.entries, job.processedAt, job.finishedAt = 0, 0, 0, false, false
     job.finish, job.lockExpiresAt, job.token, job.worker, job.reason = ZERO8, ZERO8, '', '', ''
@@ -48,7 +49,8 @@ local function compose(job)
       #job.token, job.token, #job.worker, job.worker, #job.reason, job.reason)
   end
   return struct.pack(HEAD_FORMAT, job.state,
-    (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0),
+    (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0) +
+      (job.staged and 16 or 0),
     job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
     #job.name, job.name, #job.queue, job.queue, #job.dedupe, job.dedupe, #job.keep, job.keep,
     #job.parent, job.parent, #run, run, #job.last, job.last)
@@ -62,7 +64,7 @@ local jobs = {}
 local function load(ids)
   local keys, missing = {}, {}
   for _, id in ipairs(ids) do
-    if jobs[id] == nil then
+    if jobs[id] == nil and value_changes[HEAD .. id] == nil then
       jobs[id] = false
       missing[#missing + 1] = id
       keys[#keys + 1] = HEAD .. id
@@ -80,7 +82,10 @@ end
 -- get returns the job of an id, or false.
 local function get(id)
   if jobs[id] == nil then
-    local head = redis.call('GET', HEAD .. id)
+    local head = value_changes[HEAD .. id]
+    if head == nil then
+      head = redis.call('GET', HEAD .. id)
+    end
     jobs[id] = head and parse(id, head)
   end
   return jobs[id]

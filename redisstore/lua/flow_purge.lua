@@ -1,0 +1,26 @@
+-- Deletes rows that no flow can see any more.
+--
+-- KEYS     1: the prefix
+-- ARGV     1: empty; 2: settings; 3: the most rows
+-- RETURNS  how many were deleted; 1 if some are left, else 0
+-- uses: flow
+
+local limit, deleted = tonumber(ARGV[3]), 0
+for _ = 1, limit do
+  local number_text = redis.call('ZRANGE', ABANDONED, 0, 0)[1]
+  if not number_text or deleted == limit then
+    break
+  end
+  local keys = redis.call('ZRANGE', CHILDREN .. number_text, 0, limit - deleted - 1)
+  if #keys > 0 then
+    redis.call('HDEL', ROWS .. number_text, unpack(keys))
+    redis.call('ZREM', CHILDREN .. number_text, unpack(keys))
+    deleted = deleted + #keys
+  end
+  if redis.call('EXISTS', CHILDREN .. number_text) == 0 then
+    redis.call('UNLINK', ROWS .. number_text, REQUESTS .. number_text,
+      FRESH .. number_text, RETURNED .. number_text, ASKED .. number_text)
+    redis.call('ZREM', ABANDONED, number_text)
+  end
+end
+return { deleted, redis.call('EXISTS', ABANDONED) }
