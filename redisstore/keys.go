@@ -95,6 +95,8 @@ import "strings"
 //	                            member <id>
 //	FLOWSASKED    flows:asked   flows with rows in ASKED; score: the least turn of these,
 //	                            member <id>
+//	MENDING       mending       hash; flow id, or an empty text for the outbox → how far a
+//	                            sweep has come that enters lost places anew
 //	ABANDONED     abandoned     the numbers whose rows are to be deleted; score: the same
 //
 // Outbox:
@@ -128,8 +130,8 @@ var keyNames = map[string]string{
 	"FLOW": "f:", "STAGED": "fs:", "ROWS": "fr:", "REQUESTS": "fq:", "CHILDREN": "fk:",
 	"FRESH": "fn:", "RETURNED": "fb:", "ASKED": "fa:",
 	"FLOWSPARKED": "flows:parked", "FLOWSDUE": "flows:due", "FLOWSOWING": "flows:owing", "FLOWSASKED": "flows:asked",
-	"ABANDONED": "abandoned",
-	"OUTBOX":    "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
+	"MENDING": "mending", "ABANDONED": "abandoned",
+	"OUTBOX": "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
 	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }

@@ -20,7 +20,10 @@ type Store struct {
 	ownsClient     bool
 	location       string
 	keys           keyspace
+	sharded        bool   // whether pub/sub is sharded
 	scriptSettings string // see settings.letters
+	openedAt       uint64 // the number of the latest wake when the store was opened
+	listener       *listener
 
 	closeOnce sync.Once
 	done      chan struct{} // closed by Close
@@ -54,6 +57,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closeOnce.Do(func() {
 		close(s.done)
+		s.listener.close()
 		if s.ownsClient {
 			err = s.client.Close()
 		}
