@@ -70,7 +70,8 @@ func (s stores) harness() drivertest.Harness {
 		Reopen: func(t drivertest.TB, store driver.Store) driver.Store {
 			return s.open(t, store.(namedStore).prefix)
 		},
-		Lists:  func(driver.ListRequest) bool { return false },
+		// Beyond what it must, the store serves lists that match nothing.
+		Lists:  func(r driver.ListRequest) bool { return r.States != nil && len(r.States) == 0 },
 		Remote: true,
 		DropConnections: func(t drivertest.TB, _ driver.Store) {
 			killConnections(t, s.url)
@@ -96,4 +97,29 @@ func killConnections(t drivertest.TB, url string) {
 
 func TestRedisStoreConforms(t *testing.T) {
 	drivertest.Run(t, stores{url: testserver.SharedRedis(t)}.harness())
+}
+
+func TestRedisStoreConformsWithoutListIndexes(t *testing.T) {
+	s := stores{url: testserver.SharedRedis(t)}
+	for _, off := range []struct {
+		name          string
+		names, queues bool
+	}{{"Names", true, false}, {"Queues", false, true}, {"Both", true, true}} {
+		t.Run(off.name, func(t *testing.T) {
+			s.opts = nil
+			if off.names {
+				s.opts = append(s.opts, redisstore.WithoutNameIndex())
+			}
+			if off.queues {
+				s.opts = append(s.opts, redisstore.WithoutQueueIndex())
+			}
+			h := s.harness()
+			h.NameIndexOff, h.QueueIndexOff = off.names, off.queues
+			drivertest.Run(t, h)
+		})
+	}
+}
+
+func TestRedisStoreConformsWithAnOddPrefix(t *testing.T) {
+	drivertest.Run(t, stores{url: testserver.SharedRedis(t), suffix: ` */[a-z]?\"'%s:ключ🙂`}.harness())
 }

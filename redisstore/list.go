@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -20,10 +21,10 @@ func (s *Store) List(ctx context.Context, req driver.ListRequest) (driver.ListRe
 	if err != nil {
 		return result, err
 	}
-	if err := s.serves(&req); err != nil {
+	states := stateDigits(req.States)
+	if err := s.serves(&req, states); err != nil {
 		return result, err
 	}
-	states := stateDigits(req.States)
 	if req.States != nil && states == "" {
 		return result, s.usable(ctx)
 	}
@@ -31,49 +32,49 @@ func (s *Store) List(ctx context.Context, req driver.ListRequest) (driver.ListRe
 	if err != nil {
 		return result, err
 	}
-	strings, err := texts("List", reply)
-	if err != nil || len(strings) < 3 {
+	answer, err := texts("List", reply)
+	if err != nil || len(answer) < 3 {
 		return result, storeError("List", errCorrupt)
 	}
-	if result.Jobs, err = unpackRecords(strings[3:]); err != nil {
+	if result.Jobs, err = unpackRecords(answer[3:]); err != nil {
 		return result, storeError("List", err)
 	}
-	if strings[0] == "1" {
-		last, _ := scoreTime(strings[1])
+	if answer[0] == "1" {
+		last, _ := scoreTime(answer[1])
 		result.Cursor = driver.ListPosition{
-			OrderBy: req.OrderBy, Ascending: req.Ascending, Time: last, ID: strings[2],
+			OrderBy: req.OrderBy, Ascending: req.Ascending, Time: last, ID: answer[2],
 		}.Cursor()
 	}
 	return result, nil
 }
 
 // serves tells why a list is not served, if so.
-func (s *Store) serves(req *driver.ListRequest) error {
+func (s *Store) serves(req *driver.ListRequest, states string) error {
 	if req.Name != "" && s.noNames || req.Queue != "" && s.noQueues {
 		return driver.ErrListIndexDisabled
 	}
+	served := false
 	switch req.OrderBy {
 	case driver.ByEnqueuedAt:
-		return nil
+		served = true
 	case driver.ByRunAt:
-		if req.Queue != "" && stateDigits(req.States) == stateDigits([]driver.State{driver.Delayed}) {
-			return nil
-		}
+		served = states == "" || states == delayedDigits && req.Queue != ""
 	case driver.ByFinishedAt:
-		for _, state := range req.States {
-			if !state.Terminal() {
-				return driver.ErrListOrderUnsupported
-			}
-		}
-		if req.States != nil {
-			return nil
-		}
+		served = strings.Trim(states, terminalDigits) == ""
 	default:
 		return &driver.InvalidError{Field: "orderBy", Value: strconv.Itoa(int(req.OrderBy)),
 			Reason: "is no order; use enqueuedAt, runAt or finishedAt"}
 	}
-	return driver.ErrListOrderUnsupported
+	if !served || req.States == nil && req.OrderBy != driver.ByEnqueuedAt {
+		return driver.ErrListOrderUnsupported
+	}
+	return nil
 }
+
+var (
+	delayedDigits  = stateDigits([]driver.State{driver.Delayed})
+	terminalDigits = stateDigits([]driver.State{driver.Completed, driver.Failed, driver.Cancelled})
+)
 
 // stateDigits returns the digits of the states, each once.
 func stateDigits(states []driver.State) string {

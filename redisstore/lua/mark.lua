@@ -2,7 +2,7 @@
 --
 -- KEYS     1: the prefix
 -- ARGV     1: empty; 2: settings; 3: the time
--- RETURNS  nothing
+-- RETURNS  0
 -- uses: base
 
 for _, letter in ipairs({ 'n', 'q' }) do
@@ -10,4 +10,4 @@ for _, letter in ipairs({ 'n', 'q' }) do
     redis.call('HSET', META, 'index:' .. letter, ARGV[3])
   end
 end
-return false
+return 0

@@ -2,7 +2,7 @@
 --
 -- KEYS     1: the prefix
 -- ARGV     1: empty; 2: settings; 3: queue; 4: "1" to pause, "0" to resume
--- RETURNS  nothing
+-- RETURNS  0
 -- uses: changes
 
 if ARGV[4] == '1' then
@@ -11,4 +11,4 @@ elseif redis.call('ZREM', PAUSED, ARGV[3]) == 1 then
   wake(ARGV[3])
   flush()
 end
-return false
+return 0

@@ -3,7 +3,7 @@
 -- KEYS     1: the prefix
 -- ARGV     1: empty; 2: settings; 3: the watcher, 16 bytes; 4: "1" to enter, "0" to remove;
 --          then the ids
--- RETURNS  nothing
+-- RETURNS  0
 -- uses: base
 
 redis.call('UNLINK', PREFIX)
@@ -26,4 +26,4 @@ for i = 5, #ARGV do
     redis.call('HDEL', WATCHED, ARGV[i])
   end
 end
-return false
+return 0
