@@ -3,6 +3,7 @@ package drivertest
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -89,6 +90,29 @@ func init() {
 			t.equal("third", idsOf(t.claimWith(0, driver.ClaimRequest{Limit: 2}).Jobs), []string(nil))
 		})
 
+	register("Claim/FewerOnlyIfItSaysSo",
+		"A claim that took fewer jobs than its limit while more were there answers a NextRunAt at or before now.",
+		func(t *T) {
+			n := driver.ChunkJobs + 50
+			var batch []driver.EnqueueRequest
+			for i := range n {
+				batch = append(batch, request(fmt.Sprintf("job-%d", i)))
+			}
+			t.insert(0, batch...)
+			text := `"` + strings.Repeat("x", 3<<20) + `"`
+			t.insert(0, request("a", inQueue("large"), payload(text)), request("b", inQueue("large"), payload(text)),
+				request("c", inQueue("large"), payload(text)), request("d", inQueue("large"), payload(text)))
+			for queue, n := range map[string]int{someQueue: n, "large": 4} {
+				for taken := 0; taken < n; {
+					got := t.claimWith(100, driver.ClaimRequest{Queue: queue, Limit: n})
+					taken += len(got.Jobs)
+					if next, ok := got.NextRunAt.Get(); len(got.Jobs) == 0 || taken < n && (!ok || next > 100) {
+						t.Fatalf("queue %s: a claim of %d took %d, %d of %d in all, NextRunAt %+v", queue, n, len(got.Jobs), taken, n, got.NextRunAt)
+					}
+				}
+			}
+		})
+
 	register("Claim/LocksTheJob",
 		"A claimed job is active, with worker, lock expiry and ProcessedAt; seq, RunAt, attempts and ledger stay. The claim returns the whole record.",
 		func(t *T) {
@@ -149,6 +173,27 @@ func init() {
 				t.Fatalf("claims found %d jobs of %d", len(got), n)
 			}
 			t.equal("claimed", got, ids)
+		})
+
+	register("Claim/DueJobsOfOthers",
+		"A claim promotes due jobs of other names too, up to a bound; while due jobs remain unpromoted it answers a NextRunAt at or before now.",
+		func(t *T) {
+			var batch []driver.EnqueueRequest
+			for i := range 5 * driver.ChunkJobs {
+				batch = append(batch, request(fmt.Sprintf("job-%d", i), named("foreign"), after(driver.Millis(1+i%7))))
+			}
+			t.insert(0, batch...)
+			for range len(batch) {
+				next := t.claimWith(100, driver.ClaimRequest{}).NextRunAt
+				left := t.counts(someQueue).Delayed
+				if left == 0 {
+					return
+				}
+				if !next.Set || next.Value > 100 {
+					t.Fatalf("%d due jobs are left unpromoted, and NextRunAt is %+v; want at most now", left, next)
+				}
+			}
+			t.Errorf("claims do not promote every due job")
 		})
 
 	register("Claim/NextRunAt",
@@ -219,6 +264,9 @@ func init() {
 			t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 2})
 			again := t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 2, Resume: true})
 			t.sameIDs("resumed", idsOf(again.Jobs), []string{"a", "b"})
+			t.inState("c", driver.Waiting)
+			one := t.claimWith(0, driver.ClaimRequest{Token: "t", Limit: 1, Resume: true})
+			t.equal("number of jobs resumed with a limit of 1", len(one.Jobs), 1)
 			t.inState("c", driver.Waiting)
 		})
 

@@ -211,11 +211,11 @@ func emptyFanOutWakes(t *T) {
 	r := t.start(0, request("p"))
 	cursor := t.claimWith(0, driver.ClaimRequest{}).Cursor
 	t.fanOut(0, r, false, 0, driver.Waiting)
-	t.woken(cursor, someQueue)
+	t.wokenSince(cursor, someQueue)
 }
 
-// woken fails unless there was a wake for a queue since the cursor.
-func (t *T) woken(since driver.WakeCursor, queue string) {
+// wokenSince fails unless there was a wake for a queue since the cursor.
+func (t *T) wokenSince(since driver.WakeCursor, queue string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.ctx, 10*time.Second)
 	defer cancel()
@@ -224,8 +224,8 @@ func (t *T) woken(since driver.WakeCursor, queue string) {
 	}
 }
 
-// notWoken fails if there was a wake for a queue since the cursor.
-func (t *T) notWoken(since driver.WakeCursor, queue string) {
+// notWokenSince fails if there was a wake for a queue since the cursor.
+func (t *T) notWokenSince(since driver.WakeCursor, queue string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.ctx, 50*time.Millisecond)
 	defer cancel()

@@ -182,10 +182,10 @@ func settleWakes(t *T) {
 	cursor := t.claimWith(0, driver.ClaimRequest{Queue: "parents"}).Cursor
 	other := t.claimWith(0, driver.ClaimRequest{Queue: "others"}).Cursor
 	t.applies(0, report(r, "a", driver.ChildCompleted), applied)
-	t.notWoken(cursor, "parents")
+	t.notWokenSince(cursor, "parents")
 	t.applies(0, report(r, "b", driver.ChildCompleted), settled)
-	t.woken(cursor, "parents")
-	t.notWoken(other, "others")
+	t.wokenSince(cursor, "parents")
+	t.notWokenSince(other, "others")
 }
 
 func collectKeepsManifest(t *T) {

@@ -196,4 +196,20 @@ func init() {
 			t.equal("counts after the sweep", t.counts(""), driver.Counts{Cancelled: 1})
 			t.equal("jobs that exist", t.present("last"), []string{"last"})
 		})
+
+	register("Keep/NextFinishGoesOnTrimming",
+		"A surplus that one bounded trim left goes with the next finishes.",
+		func(t *T) {
+			var batch []driver.EnqueueRequest
+			for i := range driver.ChunkJobs {
+				batch = append(batch, request(fmt.Sprintf("job-%d", i)))
+			}
+			ids := t.insert(0, batch...)
+			t.operate(t.Store.Cancel, 100, ids...)
+			for i := range 4 {
+				t.finished(driver.Time(200+i), request(fmt.Sprintf("last-%d", i), keep(countOf(1))), driver.Cancelled)
+			}
+			t.equal("counts", t.counts(""), driver.Counts{Cancelled: 1})
+			t.equal("jobs that exist", t.present("last-2", "last-3"), []string{"last-3"})
+		})
 }

@@ -100,6 +100,18 @@ func init() {
 			})
 	}
 
+	register("Operate/CancelOfARetriedJob",
+		"A cancel of a job that ran before leaves an entry of no run: without worker and start. The job keeps its attempts.",
+		func(t *T) {
+			t.settle(100, t.start(0, request("a")).ack(driver.AckRetry), driver.Waiting)
+			before := t.snapshot("a")
+			t.cancel(500, "a")
+			t.changed(before, func(s *snapshot) {
+				s.ended(500, driver.Cancelled)
+				s.entry(driver.Attempt{FinishedAt: 500, Outcome: driver.OutcomeCancelled})
+			})
+		})
+
 	register("Operate/CancelOfActiveReachesTheWorker",
 		"A cancel of an active job is delivered by the heartbeat, and its Cancelled ack finishes it.",
 		func(t *T) {

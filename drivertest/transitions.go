@@ -74,6 +74,8 @@ var transitions = []transition{
 		do: ackWith(driver.AckCancelled, ``, 0, driver.Cancelled), want: cancelWins(1)},
 	{name: "CancelledUnasked", rule: "Cancelled finishes the job also if no cancel was requested.",
 		do: ackWith(driver.AckCancelled, ``, 0, driver.Cancelled), want: cancelWins(1)},
+	{name: "CancelledHasNoExit", rule: "A Cancelled ack leaves no exit, whatever it carries.", flagged: true,
+		do: ackWith(driver.AckCancelled, `"ignored"`, 0, driver.Cancelled), want: cancelWins(1)},
 	{name: "RetryLosesToCancel", rule: "A retry with a pending cancel uses the attempt, and the job is cancelled without exit, with one ledger entry.", flagged: true,
 		do: ackWith(driver.AckRetry, `"broken"`, 500, driver.Cancelled), want: cancelWins(1)},
 	{name: "SnoozeLosesToCancel", rule: "A snooze with a pending cancel cancels the job, without using an attempt.", flagged: true,

@@ -199,6 +199,31 @@ func init() {
 			t.equal("claimed spec", t.claimOne(0).Spec, r.Spec)
 		})
 
+	register("Values/LengthsWithoutEnd",
+		"Lengths of time beyond all times mean never: sums do not run over.",
+		func(t *T) {
+			const never = driver.Millis(math.MaxInt64)
+			t.finished(1000, request("kept", named("kept"), keep(ageOf(never))), driver.Completed)
+			t.insert(1000, request("held", after(never)), request("keyed", named("keyed"), window("k", never)))
+			t.inState("held", driver.Delayed)
+			t.equal("claimed", len(t.claim(1<<50, 5)), 0)
+			t.inState("held", driver.Delayed)
+			t.equal("deleted from history", t.sweepHistory(1<<50, 10), 0)
+			t.equal("deleted keys", t.sweepDedupe(1<<50, 10), 0)
+			t.equal("jobs that exist", t.present("kept"), []string{"kept"})
+			t.duplicate(1<<50, request("x", named("keyed"), dedupe("k")), "keyed")
+		})
+
+	register("Values/FlagsThatAreOff",
+		"A trace that is neither sampled nor delayed, and an envelope, come back as they are.",
+		func(t *T) {
+			r := request("a")
+			r.Trace = &driver.Trace{TraceID: strings.Repeat("a", 32), SpanID: strings.Repeat("b", 16)}
+			r.Parent = &driver.Envelope{FlowName: "f", FlowID: "p/1", Run: "r", ChildKey: "c", ParentStoreKey: "s", Depth: 1}
+			t.insert(0, r)
+			t.equal("spec", t.job("a").Spec, r.Spec)
+		})
+
 	register("Values/TimeZero",
 		"The time 0 is a time like any other, in every field.",
 		func(t *T) {

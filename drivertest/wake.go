@@ -57,8 +57,19 @@ func (t *T) asleep(what string, done <-chan error) {
 	t.Helper()
 	select {
 	case err := <-done:
-		t.Errorf("%s: the wait ended (error %v); want it to go on", what, err)
+		t.Fatalf("%s: the wait ended (error %v); want it to go on", what, err)
 	case <-time.After(meanwhile):
+	}
+}
+
+// endsWith fails unless a wait ends with that error.
+func (t *T) endsWith(what string, done <-chan error, want error) {
+	t.Helper()
+	select {
+	case err := <-done:
+		t.failsWith(what, err, want)
+	case <-time.After(soon):
+		t.Fatalf("%s does not end; want %v", what, want)
 	}
 }
 
@@ -136,7 +147,7 @@ func init() {
 			t.isWoken("the other queue's waiter", other)
 			t.asleep("the waiter of another queue", mine)
 			cancel()
-			t.failsWith("the wait after its context ended", <-mine, context.Canceled)
+			t.endsWith("the wait after its context ended", mine, context.Canceled)
 		})
 
 	registerIf(wakes, "Wake/NotTwice",
@@ -156,15 +167,31 @@ func init() {
 		"An enqueue that inserts nothing wakes nobody.",
 		func(t *T) {
 			t.insert(0, request("a", dedupe("k")))
-			cursor := t.wakeCursor(someQueue)
 			t.isWoken("the insert before", t.awaits(t.ctx, 0, someQueue))
-			cursor = max(cursor, t.wakeCursor(someQueue))
-			waiting := t.awaits(t.ctx, cursor, someQueue)
+			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
 			t.duplicate(0, request("a"), "a")
 			t.duplicate(0, request("b", dedupe("k")), "a")
 			t.asleep("after duplicates", waiting)
 			t.insert(0, request("c"))
 			t.isWoken("after an insert", waiting)
+		})
+
+	registerIf(wakes, "Wake/EndsDoNotWake",
+		"What brings no work wakes nobody: claims, heartbeats, ends, cancels, removals and pauses.",
+		func(t *T) {
+			t.insert(0, request("a"), request("b"), request("c"))
+			t.isWoken("the insert before", t.awaits(t.ctx, 0, someQueue))
+			waiting := t.awaits(t.ctx, t.wakeCursor(someQueue), someQueue)
+			runs := t.claim(0, 2)
+			t.heartbeat(0, runs[0].lock())
+			t.complete(0, runs[0], `1`)
+			t.cancel(0, "b")
+			t.settle(0, runs[1].ack(driver.AckCancelled), driver.Cancelled)
+			t.remove(0, "b", "c")
+			t.pause(someQueue)
+			t.asleep("after all that", waiting)
+			t.resume(someQueue)
+			t.isWoken("after the resume", waiting)
 		})
 
 	registerIf(wakes, "Wake/ObeysItsContext",
@@ -175,12 +202,7 @@ func init() {
 			waiting := t.awaits(ctx, cursor, someQueue)
 			cancel()
 			for _, done := range []<-chan error{waiting, t.awaits(ctx, cursor, someQueue)} {
-				select {
-				case err := <-done:
-					t.failsWith("the wait", err, context.Canceled)
-				case <-time.After(soon):
-					t.Fatalf("a wait does not obey its context")
-				}
+				t.endsWith("the wait", done, context.Canceled)
 			}
 		})
 
@@ -191,12 +213,7 @@ func init() {
 			t.asleep("before Close", waiting)
 			t.must("Close", t.Store.Close())
 			for _, done := range []<-chan error{waiting, t.awaits(t.ctx, 0, someQueue)} {
-				select {
-				case err := <-done:
-					t.failsWith("the wait", err, driver.ErrClosed)
-				case <-time.After(soon):
-					t.Fatalf("Close does not end a wait")
-				}
+				t.endsWith("the wait", done, driver.ErrClosed)
 			}
 		})
 

@@ -135,13 +135,38 @@ func init() {
 			}
 		})
 
+	registerIf(watchesFinished, "Watch/EndsWithClose",
+		"Close ends every watch without a value, and later ones are refused.",
+		func(t *T) {
+			t.insert(0, request("a"))
+			ends := t.watch(t.ctx, "a")
+			t.must("Close", t.Store.Close())
+			select {
+			case got, ok := <-ends:
+				if ok {
+					t.Errorf("the watch was told %+v", got)
+				}
+			case <-time.After(soon):
+				t.Errorf("the watch was not closed")
+			}
+			_, err := t.Store.(driver.FinishWatcher).WatchFinished(t.ctx, "a")
+			t.failsWith("WatchFinished after Close", err, driver.ErrClosed)
+		})
+
+	registerIf(watchesCancels, "Watch/CancelsEndWithClose",
+		"Close ends a watch of cancels with ErrClosed, and later ones too.",
+		func(t *T) {
+			w, done := t.cancelWatcher(), make(chan error, 1)
+			go func() { done <- w.WatchCancels(t.ctx, func(string) {}) }()
+			t.must("Close", t.Store.Close())
+			t.endsWith("WatchCancels", done, driver.ErrClosed)
+			t.failsWith("WatchCancels after Close", w.WatchCancels(t.ctx, func(string) {}), driver.ErrClosed)
+		})
+
 	registerIf(watchesCancels, "Watch/Cancels",
 		"Cancel requests of active jobs are delivered; those of jobs that were not active are not; the watch ends with its context's error.",
 		func(t *T) {
-			w, ok := t.Store.(driver.CancelWatcher)
-			if !ok {
-				t.Fatalf("the store is no driver.CancelWatcher, and the harness does not declare that")
-			}
+			w := t.cancelWatcher()
 			t.insert(0, request("a"), request("waiting", inQueue("other")))
 			t.claimOne(0)
 			ctx, cancel := context.WithCancel(t.ctx)
@@ -186,11 +211,16 @@ func init() {
 				}
 			}
 			cancel()
-			select {
-			case err := <-done:
-				t.failsWith("WatchCancels", err, context.Canceled)
-			case <-late:
-				t.Fatalf("WatchCancels does not obey its context")
-			}
+			t.endsWith("WatchCancels", done, context.Canceled)
 		})
+}
+
+// cancelWatcher returns the store's power to push cancel requests.
+func (t *T) cancelWatcher() driver.CancelWatcher {
+	t.Helper()
+	w, ok := t.Store.(driver.CancelWatcher)
+	if !ok {
+		t.Fatalf("the store is no driver.CancelWatcher, and the harness does not declare that")
+	}
+	return w
 }

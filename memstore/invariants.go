@@ -95,7 +95,7 @@ func (t *timeline) holds(at driver.Time, rec *record) bool {
 	if t.tree == nil {
 		return false
 	}
-	got, ok := t.tree.Get(entry{at: at, id: rec.job.ID})
+	got, ok := t.tree.Get(entry{at: at, rec: rec})
 	return ok && got.rec == rec
 }
 

@@ -5,13 +5,6 @@ import "github.com/braidmq/braid/driver"
 // stateCounts is a number of jobs per state, indexed by driver.State.
 type stateCounts [driver.Cancelled + 1]int64
 
-func (c *stateCounts) total() (n int64) {
-	for _, of := range c {
-		n += of
-	}
-	return n
-}
-
 func (c *stateCounts) public() (counts driver.Counts) {
 	for _, state := range driver.States {
 		*counts.Of(state) = c[state]

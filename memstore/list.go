@@ -67,7 +67,7 @@ func (l *listing) step(s *Store) bool {
 			l.result.Jobs = append(l.result.Jobs, next.head.rec.snapshot())
 		}
 		l.at = driver.Some(driver.ListPosition{
-			OrderBy: l.req.OrderBy, Ascending: l.req.Ascending, Time: next.head.at, ID: next.head.id,
+			OrderBy: l.req.OrderBy, Ascending: l.req.Ascending, Time: next.head.at, ID: next.head.rec.job.ID,
 		})
 		if next.advance() {
 			sources.fixTop()
@@ -160,10 +160,14 @@ func (l *listing) eachLane(s *Store, visit func(*lane)) {
 		if q == nil {
 			return
 		}
-		for name, lane := range q.lanes {
-			if jobName == "" || name == jobName {
+		if jobName != "" {
+			if lane := q.lanes[jobName]; lane != nil {
 				visit(lane)
 			}
+			return
+		}
+		for _, lane := range q.lanes {
+			visit(lane)
 		}
 	case jobName != "":
 		if n := s.names[jobName]; n != nil {
@@ -191,7 +195,7 @@ type listSource struct {
 // one.
 func (l *listSource) seek(at driver.Opt[driver.ListPosition]) bool {
 	position, given := at.Get()
-	pivot := entry{at: position.Time, id: position.ID}
+	pivot := entry{at: position.Time, rec: &record{job: driver.Job{ID: position.ID}}}
 	var ok bool
 	switch {
 	case !given && l.ascending:

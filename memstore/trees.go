@@ -11,10 +11,9 @@ func newTree[T any](less func(a, b T) bool) *btree.BTreeG[T] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 }
 
-// entry places a job in a timeline.
+// entry places a job in a timeline. The id is the record's.
 type entry struct {
 	at  driver.Time
-	id  string
 	rec *record
 }
 
@@ -23,7 +22,7 @@ func earlier(a, b entry) bool {
 	if a.at != b.at {
 		return a.at < b.at
 	}
-	return a.id < b.id
+	return a.rec.job.ID < b.rec.job.ID
 }
 
 // timeline is a set of jobs in the order of one of their times, then id. The zero
@@ -36,12 +35,12 @@ func (t *timeline) add(at driver.Time, rec *record) {
 	if t.tree == nil {
 		t.tree = newTree(earlier)
 	}
-	t.tree.Set(entry{at: at, id: rec.job.ID, rec: rec})
+	t.tree.Set(entry{at: at, rec: rec})
 }
 
 func (t *timeline) remove(at driver.Time, rec *record) {
 	if t.tree != nil {
-		t.tree.Delete(entry{at: at, id: rec.job.ID})
+		t.tree.Delete(entry{at: at, rec: rec})
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 // Main runs the program on the process's own streams and signals, and returns its exit
 // code.
 func Main(args []string) int {
-	ctx, stop := interruptible(context.Background(), os.Stderr)
+	ctx, stop := interruptible(context.Background(), os.Stderr, os.Exit)
 	defer stop()
 	return Run(ctx, args, os.Stdout, os.Stderr)
 }

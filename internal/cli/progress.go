@@ -17,6 +17,7 @@ import (
 const (
 	barInterval  = 100 * time.Millisecond
 	lineInterval = 2 * time.Second // of plain lines, where there is no terminal
+	usualWidth   = 80              // of a terminal that does not tell
 )
 
 // showProgress shows how far a demo is until the returned function is called: a bar
@@ -57,7 +58,10 @@ func terminalWidth(w io.Writer) (int, bool) {
 		return 0, false
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	return width, err == nil && width > 0
+	if err != nil || width <= 0 {
+		width = usualWidth
+	}
+	return width, true
 }
 
 // progressText says how far a demo is.

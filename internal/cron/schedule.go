@@ -32,16 +32,11 @@ func (s Schedule) Next(after time.Time, loc *time.Location) (time.Time, bool) {
 }
 
 // nextFixed finds the first matching wall time whose instant lies after the given
-// one. The order of wall times is the order of their instants, so it starts at
-// the furthest that the wall clock has come.
+// one. The order of wall times is the order of their instants, so none before the
+// present wall time can be it; in the second pass of an overlap, some behind it
+// have had their instant in the first.
 func (s Schedule) nextFixed(after time.Time, loc *time.Location) (time.Time, bool) {
-	now := segmentAt(after.Unix(), loc)
-	from := now.wall(after.Unix())
-	if !now.first {
-		if before := segmentAt(now.start-1, loc); before.wall(now.start) > from {
-			from = before.wall(now.start)
-		}
-	}
+	from := segmentAt(after.Unix(), loc).wall(after.Unix())
 	limit := yearOf(from) + horizon
 	for {
 		wall, ok := s.nextWall(from, limit)

@@ -50,7 +50,7 @@ func ageOf(age driver.Millis) driver.Keep {
 }
 
 func init() {
-	register("History/WithoutACeilingJobsStay",
+	register("Retention/WithoutACeilingJobsStay",
 		"Without a ceiling the sweep deletes only jobs with an age of their own.",
 		func(t *T) {
 			t.finished(0, request("a"), driver.Completed)
@@ -60,7 +60,7 @@ func init() {
 		})
 
 	for _, state := range []driver.State{driver.Completed, driver.Failed, driver.Cancelled} {
-		register("History/OwnAgeOf"+stateWord(state),
+		register("Retention/OwnAgeOf"+stateWord(state),
 			"The sweep deletes a finished job at finishedAt + its own age, so that a name that went quiet is pruned too.",
 			func(t *T) {
 				id := t.finished(500, request("a", keep(ageOf(1000))), state)
@@ -71,7 +71,7 @@ func init() {
 			})
 	}
 
-	registerWith(ceiling(1000), "History/CeilingForAll",
+	registerWith(ceiling(1000), "Retention/CeilingForAll",
 		"Under a ceiling the sweep deletes every finished job at finishedAt + ceiling.",
 		func(t *T) {
 			for i, state := range []driver.State{driver.Completed, driver.Failed, driver.Cancelled} {
@@ -86,7 +86,7 @@ func init() {
 		return StoreOptions{HistoryCeiling: driver.Some(driver.HistoryCeiling{
 			Completed: driver.Some(driver.Millis(1000)), Failed: driver.Some(driver.Millis(3000)),
 		})}
-	}, "History/CeilingPerState",
+	}, "Retention/CeilingPerState",
 		"A ceiling may differ per state, and a state without one keeps its jobs.",
 		func(t *T) {
 			t.finished(0, request("completed"), driver.Completed)
@@ -99,7 +99,7 @@ func init() {
 			t.equal("deleted much later", t.sweepHistory(1_000_000, 10), 0)
 		})
 
-	registerWith(ceiling(1000), "History/SmallerOfAgeAndCeiling",
+	registerWith(ceiling(1000), "Retention/SmallerOfAgeAndCeiling",
 		"The sweep deletes at the smaller of the job's own age and the ceiling.",
 		func(t *T) {
 			t.finished(0, request("short", named("short"), keep(ageOf(300))), driver.Completed)
@@ -113,14 +113,14 @@ func init() {
 			t.equal("jobs at 1000", t.present("short", "long", "none"), []string(nil))
 		})
 
-	registerWith(ceiling(0), "History/CeilingOfZero",
+	registerWith(ceiling(0), "Retention/CeilingOfZero",
 		"A ceiling of 0 deletes finished jobs with the next sweep.",
 		func(t *T) {
 			t.finished(0, request("a"), driver.Completed)
 			t.equal("deleted", t.sweepHistory(0, 10), 1)
 		})
 
-	registerWith(ceiling(1000), "History/SweepTouchesOnlyFinishedJobs",
+	registerWith(ceiling(1000), "Retention/SweepTouchesOnlyFinishedJobs",
 		"The sweep leaves jobs that are not finished, however old.",
 		func(t *T) {
 			for _, state := range []driver.State{driver.Waiting, driver.Delayed, driver.Active} {
@@ -130,7 +130,7 @@ func init() {
 			t.equal("counts", t.counts(""), driver.Counts{Waiting: 1, Delayed: 1, Active: 1})
 		})
 
-	registerWith(ceiling(1000), "History/SweepIsPaged",
+	registerWith(ceiling(1000), "Retention/SweepIsPaged",
 		"A sweep stops at its limit, says so, and goes on with the next call.",
 		func(t *T) {
 			for i := range 5 {
@@ -143,7 +143,7 @@ func init() {
 			t.equal("counts", t.counts(""), driver.Counts{})
 		})
 
-	registerWith(ceiling(1000), "History/SweptIDIsFree",
+	registerWith(ceiling(1000), "Retention/SweptIDIsFree",
 		"A swept job is gone with its ledger, and its id can be enqueued again.",
 		func(t *T) {
 			t.finished(0, request("a", metadata("k", "v")), driver.Completed)
@@ -156,7 +156,7 @@ func init() {
 			t.equal("deleted by a later sweep", t.sweepHistory(1_000_000, 10), 0)
 		})
 
-	registerWith(ceiling(1000), "History/RetriedJobIsNotSwept",
+	registerWith(ceiling(1000), "Retention/RetriedJobIsNotSwept",
 		"A job that was retried is not swept by its former end, but by its new one.",
 		func(t *T) {
 			t.finished(0, request("a"), driver.Failed)
@@ -167,7 +167,7 @@ func init() {
 			t.equal("deleted at the ceiling", t.sweepHistory(2500, 10), 1)
 		})
 
-	registerWith(ceiling(1000), "History/NothingToDo",
+	registerWith(ceiling(1000), "Retention/NothingToDo",
 		"A sweep with nothing to do deletes nothing and does not ask for another.",
 		func(t *T) {
 			result, err := t.Store.SweepHistory(t.ctx, 1_000_000, 10)
@@ -175,7 +175,7 @@ func init() {
 			t.equal("result", result, driver.SweepResult{})
 		})
 
-	register("History/SweepHonoursOwnAgeLater",
+	register("Retention/SweepHonoursOwnAgeLater",
 		"A job's own age counts per terminal state; the others of its ages do not.",
 		func(t *T) {
 			k := driver.Keep{Failed: driver.Retention{Age: driver.Some(driver.Millis(100))}}
