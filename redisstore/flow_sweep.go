@@ -11,7 +11,7 @@ import (
 var (
 	flowReconcileScript = loadScript("flow_reconcile")
 	flowCascadeScript   = loadScript("flow_cascade")
-	flowPurgeScript     = loadScript("flow_purge")
+	flowSweepScript     = loadScript("flow_sweep")
 )
 
 // FlowSweepWork implements [driver.FlowStore].
@@ -117,22 +117,6 @@ func (p *flowPage) grouped() []driver.Child {
 
 // SweepFlows implements [driver.Sweeper]. Early settles need no work: their rows are read
 // through the flow's mark for good.
-func (s *Store) SweepFlows(ctx context.Context, _ driver.Time, limit int) (driver.SweepResult, error) {
-	var result driver.SweepResult
-	for {
-		most := min(limit-result.Deleted, driver.ChunkJobs)
-		reply, err := s.runTexts(ctx, "SweepFlows", call{script: flowPurgeScript, args: []any{most}}, 2)
-		if err != nil {
-			return result, err
-		}
-		deleted, err := parseCount(reply[0])
-		if err != nil {
-			return result, storeError("SweepFlows", err)
-		}
-		result.Deleted += deleted
-		result.More = reply[1] == "1"
-		if !result.More || result.Deleted >= limit {
-			return result, nil
-		}
-	}
+func (s *Store) SweepFlows(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error) {
+	return s.sweep(ctx, "SweepFlows", flowSweepScript, now, limit)
 }

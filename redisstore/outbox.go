@@ -95,11 +95,11 @@ func (s *Store) OutboxBacklog(ctx context.Context) (driver.OutboxBacklog, error)
 	if err != nil {
 		return driver.OutboxBacklog{}, err
 	}
-	entries, err := parseCount(reply[0])
+	entries, err := strconv.ParseInt(reply[0], 10, 64)
 	if err != nil {
-		return driver.OutboxBacklog{}, storeError("OutboxBacklog", err)
+		return driver.OutboxBacklog{}, storeError("OutboxBacklog", errCorrupt)
 	}
-	backlog := driver.OutboxBacklog{Entries: int64(entries)}
+	backlog := driver.OutboxBacklog{Entries: entries}
 	if reply[1] != "" {
 		first, err := unpackEntry("", reply[1])
 		if err != nil {
@@ -108,13 +108,4 @@ func (s *Store) OutboxBacklog(ctx context.Context) (driver.OutboxBacklog, error)
 		backlog.Oldest = driver.Some(first.At)
 	}
 	return backlog, nil
-}
-
-// parseCount reads a number of a reply.
-func parseCount(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, errCorrupt
-	}
-	return n, nil
 }

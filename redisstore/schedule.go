@@ -135,7 +135,7 @@ func (s *Store) Tick(ctx context.Context, now driver.Time, req driver.TickReques
 		return false, &driver.InvalidError{Field: "id", Reason: "is empty; a slot's job is sched/<key>/<slot in ms>"}
 	}
 	args := []any{req.Key, packTime(req.Expected), packTime(req.Next), req.Job.ID}
-	return s.runBool(ctx, "Tick", call{script: scheduleTickScript, now: packTime(now), args: appendJobArgs(args, now, &req.Job)})
+	return s.runBool(ctx, "Tick", call{script: scheduleTickScript, now: packTime(now), args: append(args, jobArgs(now, &req.Job)...)})
 }
 
 // Advance implements [driver.Scheduler].

@@ -1,9 +1,10 @@
--- Deletes rows that no flow can see any more.
+-- Deletes rows that no flow can see any more, and does a page of what audits have asked
+-- for.
 --
 -- KEYS     1: the prefix
--- ARGV     1: empty; 2: settings; 3: the most rows
--- RETURNS  how many were deleted; 1 if some are left, else 0
--- uses: flow
+-- ARGV     1: now; 2: settings; 3: the most rows
+-- RETURNS  how many were deleted; 1 if something is left to do, else 0
+-- uses: flow_mend
 
 local limit, deleted = tonumber(ARGV[3]), 0
 for _ = 1, limit do
@@ -23,4 +24,5 @@ for _ = 1, limit do
     redis.call('ZREM', ABANDONED, number_text)
   end
 end
-return { deleted, redis.call('EXISTS', ABANDONED) }
+mend(limit)
+return { deleted, redis.call('EXISTS', ABANDONED, MENDING) > 0 and 1 or 0 }
