@@ -171,17 +171,17 @@ local function enter(job)
 end
 
 promote(tonumber(ARGV[9]))
+if ARGV[10] ~= '' then
+  local list = resume()
+  for i = tonumber(ARGV[10]) + 1, #list do
+    if #claimed == limit or not enter(list[i]) then
+      break
+    end
+  end
+  held = #claimed
+end
 local delayed = ''
 if not redis.call('ZSCORE', PAUSED, queue) then
-  if ARGV[10] ~= '' then
-    local list = resume()
-    for i = tonumber(ARGV[10]) + 1, #list do
-      if #claimed == limit or not enter(list[i]) then
-        break
-      end
-    end
-    held = #claimed
-  end
   flush_orders()
   local block, looked = 0, 0
   if #claimed < limit and not full then
