@@ -75,6 +75,7 @@ func StartRedis(opts ...RedisOption) (*RedisServer, error) {
 	}
 	config := redisConfig{directives: [][]string{
 		{"bind", "127.0.0.1"}, {"save", ""}, {"appendonly", "no"}, {"logfile", "redis.log"},
+		{"repl-diskless-sync-delay", "0"}, // a replica need not wait for others to come
 	}}
 	for _, opt := range opts {
 		opt(&config)
