@@ -109,7 +109,6 @@ func (s *Store) enqueueArgs(now driver.Time, req *driver.EnqueueRequest) []any {
 
 // jobArgs composes the strings of lib/insert.lua for a request.
 func jobArgs(now driver.Time, req *driver.EnqueueRequest) []any {
-	spec, metaSize := packSpec(&req.Spec)
 	state, runAt := driver.Waiting, now
 	if req.Delay > 0 {
 		state, runAt = driver.Delayed, now.Add(req.Delay)
@@ -132,9 +131,10 @@ func jobArgs(now driver.Time, req *driver.EnqueueRequest) []any {
 	}
 	core := string([]byte{byte(state), flags,
 		byte(req.Priority >> 24), byte(req.Priority >> 16), byte(req.Priority >> 8), byte(req.Priority)})
+	tail, spec := packHeadTail(&req.Spec, dedupeKey)
 	return []any{
 		req.Name, req.Queue, strconv.FormatInt(-int64(req.Priority), 10), core, packTime(runAt),
-		packHeadTail(&req.Spec, dedupeKey, len(spec), metaSize), spec, dedupe,
+		tail, spec, dedupe,
 	}
 }
 

@@ -19,7 +19,8 @@ import "strings"
 // Jobs:
 //
 //	HEAD     h:<id>             string; what changes of a job, packed as record.go says
-//	SPEC     s:<id>             string; what does not change, packed as spec.go says
+//	SPEC     s:<id>             string; what does not change, packed as spec.go says, if it
+//	                            is too long for the head
 //	EXIT     x:<id>             string; the exit of the latest ledger entry, if it is too
 //	                            long for the head
 //	LEDGER   a:<id>             list; ledger entries before the latest, oldest first

@@ -12,7 +12,10 @@ import (
 //	state, flags (1 byte each), priority (4), seq, runAt, enqueuedAt (8 each),
 //	size of the spec, size of the metadata in it (4 each),
 //	name, queue, dedup key, keep (behind 1 byte of length each),
-//	envelope, run, latest ledger entry (behind 2)
+//	envelope, spec, run, latest ledger entry (behind 2)
+//
+// A spec that is longer than inlineSpec lies in a key of its own, and the one in the
+// head is empty.
 //
 // The run is empty for a job that never ran, else:
 //
@@ -30,21 +33,32 @@ const (
 	markFinished
 )
 
+// inlineSpec is how many bytes a spec may have to lie in the head: then the job needs
+// one key, not two, and each change copies that many bytes more.
+const inlineSpec = 200
+
 // recordStrings is how many strings of a reply make a record: id, head, spec, exit,
 // manifest.
 const recordStrings = 5
 
-// packHeadTail returns the part of a new job's head behind enqueuedAt.
-func packHeadTail(spec *driver.Spec, dedupeKey string, specSize, metaSize int) string {
+// packHeadTail returns the part of a new job's head behind enqueuedAt, and the job's
+// spec, if that does not lie in it.
+func packHeadTail(spec *driver.Spec, dedupeKey string) (tail, long string) {
 	keep := packKeep(spec.Keep)
-	b := make([]byte, 0, 24+len(spec.Name)+len(spec.Queue)+len(dedupeKey)+len(keep))
-	b = binary.BigEndian.AppendUint32(b, uint32(specSize))
+	packed, metaSize := packSpec(spec)
+	size := len(packed)
+	if size > inlineSpec {
+		packed, long = "", packed
+	}
+	b := make([]byte, 0, 24+len(spec.Name)+len(spec.Queue)+len(dedupeKey)+len(keep)+len(packed))
+	b = binary.BigEndian.AppendUint32(b, uint32(size))
 	b = binary.BigEndian.AppendUint32(b, uint32(metaSize))
 	for _, text := range []string{spec.Name, spec.Queue, dedupeKey, keep} {
 		b = append(append(b, byte(len(text))), text...)
 	}
 	b = appendText(b, packEnvelope(spec.Parent))
-	return string(append(b, 0, 0, 0, 0))
+	b = appendText(b, packed)
+	return string(append(b, 0, 0, 0, 0)), long
 }
 
 // unpackRecords reads the records of a reply.
@@ -66,11 +80,18 @@ func unpackRecords(reply []string) ([]*driver.Job, error) {
 // unpackRecord reads one record, of which the reply's first strings are the parts.
 func unpackRecord(reply []string) (*driver.Job, error) {
 	job := &driver.Job{ID: reply[0]}
-	metaSize, err := unpackHead(reply[1], job)
+	spec, metaSize, err := unpackHead(reply[1], job)
 	if err != nil {
 		return nil, err
 	}
-	if err := unpackSpec(reply[2], metaSize, &job.Spec); err != nil {
+	if spec == "" {
+		spec = reply[2]
+	}
+	if spec == "" {
+		// Its key was lost, by eviction or by hand. The job is shown without what it
+		// held, and a run of it fails for want of a payload.
+		job.AttemptsMax = 1
+	} else if err := unpackSpec(spec, metaSize, &job.Spec); err != nil {
 		return nil, err
 	}
 	if reply[3] != "" {
@@ -84,9 +105,9 @@ func unpackRecord(reply []string) (*driver.Job, error) {
 	return job, nil
 }
 
-// unpackHead reads a head into the record, and returns how many bytes of the spec are
-// metadata.
-func unpackHead(head string, job *driver.Job) (metaSize int, err error) {
+// unpackHead reads a head into the record, and returns the spec, if that lies in it,
+// and how many of the spec's bytes are metadata.
+func unpackHead(head string, job *driver.Job) (spec string, metaSize int, err error) {
 	u := unpacker{rest: head}
 	job.State = driver.State(u.byte())
 	flags := u.byte()
@@ -99,20 +120,21 @@ func unpackHead(head string, job *driver.Job) (metaSize int, err error) {
 	metaSize = int(u.uint(4))
 	job.Name, job.Queue, job.DedupeKey = u.text(1), u.text(1), u.text(1)
 	if job.Keep, err = unpackKeep(u.text(1)); err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	if job.Parent, err = unpackEnvelope(u.text(2)); err != nil {
-		return 0, err
+		return "", 0, err
 	}
+	spec = u.text(2)
 	run := u.text(2)
 	u.text(2) // the latest ledger entry
 	if err := u.err(); err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	if run == "" {
-		return metaSize, nil
+		return spec, metaSize, nil
 	}
-	return metaSize, unpackRun(run, job)
+	return spec, metaSize, unpackRun(run, job)
 }
 
 func unpackRun(run string, job *driver.Job) error {

@@ -27,7 +27,10 @@ local function has_metadata(job)
   elseif job.metaSize == 0 then
     return false
   end
-  local packed = redis.call('GETRANGE', SPEC .. job.id, 0, job.metaSize - 1)
+  local packed = string.sub(job.spec, 1, job.metaSize)
+  if packed == '' then
+    packed = redis.call('GETRANGE', SPEC .. job.id, 0, job.metaSize - 1)
+  end
   local found, at, key, value = {}, 3, nil, nil
   while at <= #packed do
     key, value, at = struct.unpack('>Bc0I4c0', packed, at)

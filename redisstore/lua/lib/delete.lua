@@ -25,7 +25,9 @@ local function delete(job)
   zrem(LISTN .. job.name, job.id)
   resident(job.queue, -1)
   erase(HEAD .. job.id)
-  erase(SPEC .. job.id)
+  if job.spec == '' then
+    erase(SPEC .. job.id)
+  end
   if job.entries > 0 then
     erase(EXIT .. job.id)
     if job.entries > 1 then

@@ -3,7 +3,7 @@
 
 -- A request for a job is eight strings, which jobArgs of enqueue.go composes: name,
 -- queue, score in its lane, core (the first 6 bytes of its head), runAt (8 bytes), tail
--- (the head behind enqueuedAt), spec, and dedupe (see lib/dedupe.lua; empty: none).
+-- (the head behind enqueuedAt), spec (empty: it is in the tail), and dedupe (see lib/dedupe.lua; empty: none).
 local REQUEST_STRINGS = 8
 
 -- Where ARGV holds a request, put_job inserts the job under an id that is free.
@@ -29,7 +29,9 @@ local function put_job(id, at)
   end
   resident(queue, 1)
   write(HEAD .. id, core .. seq .. run_at .. now8 .. tail)
-  write(SPEC .. id, spec)
+  if spec ~= '' then
+    write(SPEC .. id, spec)
+  end
   jobs[id] = nil -- so that get reads the head when it is asked for
   wake(queue)
 end

@@ -4,14 +4,14 @@
 -- A job is a table: id, state, priority, seq, runAt, enqueuedAt (8 bytes each), size and
 -- metaSize (bytes of its spec, and of the metadata at the spec's beginning), name, queue,
 -- dedupe (key; empty: none), ttl (whether that was taken with a ttl), keep (packed; empty:
--- none), parent (packed envelope; empty: no flow's child), flow (whether it has a
--- manifest), staged (whether its run has staged children), cancel (whether a cancel is
--- requested), attempts, stalled, entries (of the
--- ledger), processedAt, finishedAt (8 bytes, or false), finish (its order, 8 bytes),
+-- none), parent (packed envelope; empty: no flow's child), spec (empty: it is long, and
+-- lies in the key SPEC), flow (whether it has a manifest), staged (whether its run has
+-- staged children), cancel (whether a cancel is requested), attempts, stalled, entries (of
+-- the ledger), processedAt, finishedAt (8 bytes, or false), finish (its order, 8 bytes),
 -- lockExpiresAt (8 bytes), token, worker (empty unless active), reason, retained (whether
 -- retention has it), last (the latest ledger entry, packed; empty: none).
 
-local HEAD_FORMAT = '>BBi4c8c8c8I4I4Bc0Bc0Bc0Bc0Hc0Hc0Hc0'
+local HEAD_FORMAT = '>BBi4c8c8c8I4I4Bc0Bc0Bc0Bc0Hc0Hc0Hc0Hc0'
 local RUN_FORMAT = '>i4i4i8Bc8c8c8c8Hc0Hc0Hc0'
 local ZERO8 = '\0\0\0\0\0\0\0\0'
 
@@ -24,7 +24,7 @@ local function parse(id, head)
   local job = { id = id }
   local flags, run
   job.state, flags, job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
-    job.name, job.queue, job.dedupe, job.keep, job.parent, run, job.last = struct.unpack(HEAD_FORMAT, head)
+    job.name, job.queue, job.dedupe, job.keep, job.parent, job.spec, run, job.last = struct.unpack(HEAD_FORMAT, head)
   job.cancel, job.ttl, job.flow, job.retained, job.staged =
     bit_of(flags, 1), bit_of(flags, 2), bit_of(flags, 4), bit_of(flags, 8), bit_of(flags, 16)
   if run == '' then
@@ -53,7 +53,7 @@ local function compose(job)
       (job.staged and 16 or 0),
     job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
     #job.name, job.name, #job.queue, job.queue, #job.dedupe, job.dedupe, #job.keep, job.keep,
-    #job.parent, job.parent, #run, run, #job.last, job.last)
+    #job.parent, job.parent, #job.spec, job.spec, #run, run, #job.last, job.last)
 end
 
 -- The jobs that this call has met, by id; false: there is none. Everything works on

@@ -1,25 +1,27 @@
 -- Records in replies: five strings each: id, head, spec, exit, manifest. An absent one
--- is empty.
+-- is empty, as is the spec where it lies in the head.
 -- uses: ledger, flow
 
 -- put_records appends the records of some jobs, from position at + 1 on, and returns
 -- the last position.
 local function put_records(reply, at, list)
-  if #list == 0 then
-    return at
-  end
-  local keys = {}
-  for i, job in ipairs(list) do
-    keys[i] = SPEC .. job.id
-  end
-  local specs = redis.call('MGET', unpack(keys))
-  for i, job in ipairs(list) do
+  local keys, places = {}, {}
+  for _, job in ipairs(list) do
+    if job.spec == '' then
+      keys[#keys + 1] = SPEC .. job.id
+      places[#places + 1] = at + 3
+    end
     reply[at + 1] = job.id
     reply[at + 2] = compose(job)
-    reply[at + 3] = specs[i] or ''
+    reply[at + 3] = ''
     reply[at + 4] = exit_of(job)
     reply[at + 5] = job.flow and manifest_of(job) or ''
     at = at + 5
+  end
+  if #keys > 0 then
+    for i, spec in ipairs(redis.call('MGET', unpack(keys))) do
+      reply[places[i]] = spec or ''
+    end
   end
   return at
 end
