@@ -24,8 +24,9 @@ func main() {
 	each := flag.Bool("each", false, "measure with each kind of row alone, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *storeName, *rows, *calls, *each); err != nil {
+	err := run(ctx, *storeName, *rows, *calls, *each)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

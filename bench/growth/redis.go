@@ -129,7 +129,7 @@ func (m *commandMeter) times() (map[string]time.Duration, error) {
 // worst returns the slowest entry of the slow log.
 func (m *commandMeter) worst() (string, error) {
 	client := redis.NewClient(&redis.Options{Addr: m.server.Addr()})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	entries, err := client.SlowLogGet(context.Background(), -1).Result()
 	if err != nil {
 		return "", err

@@ -28,7 +28,7 @@ func (a *asynqSystem) redis() asynq.RedisClientOpt { return asynq.RedisClientOpt
 
 func (a *asynqSystem) Enqueue(ctx context.Context, jobs, producers int) (time.Duration, error) {
 	client := asynq.NewClient(a.redis())
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	if err := client.Ping(); err != nil {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func (a *asynqSystem) EnqueueBatches(ctx context.Context, jobs int) (time.Durati
 
 func (a *asynqSystem) Process(ctx context.Context, jobs, concurrency int) (time.Duration, error) {
 	inspector := asynq.NewInspector(a.redis())
-	defer inspector.Close()
+	defer func() { _ = inspector.Close() }()
 	server := asynq.NewServer(a.redis(), asynq.Config{Concurrency: concurrency, LogLevel: asynq.ErrorLevel})
 	var ran atomic.Int64
 	all := make(chan struct{})

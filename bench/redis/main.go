@@ -37,8 +37,6 @@ func main() {
 	concurrencies := flag.String("concurrency", "10,100,1000", "how many jobs run at once")
 	bullmqFolder := flag.String("bullmq", "bullmq", "folder of the BullMQ script")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	options := compare.Options{
 		Jobs: *jobs, Singles: *singles, Producers: producers, Rounds: *rounds,
 		Progress: func(line string) { fmt.Fprintln(os.Stderr, line) },
@@ -51,7 +49,10 @@ func main() {
 		}
 		options.Concurrencies = append(options.Concurrencies, n)
 	}
-	if err := run(ctx, strings.Split(*names, ","), *bullmqFolder, options); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, strings.Split(*names, ","), *bullmqFolder, options)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

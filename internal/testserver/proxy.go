@@ -79,7 +79,7 @@ func (p *Proxy) Retarget(target string) {
 func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
-	p.listener.Close()
+	_ = p.listener.Close()
 	close(p.changed)
 	p.changed = make(chan struct{})
 	p.cutLocked()
@@ -89,7 +89,7 @@ func (p *Proxy) close() {
 
 func (p *Proxy) cutLocked() {
 	for conn := range p.conns {
-		conn.Close()
+		_ = conn.Close()
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *Proxy) accept() {
 		}
 		target, ok := p.keep(client)
 		if !ok {
-			client.Close()
+			_ = client.Close()
 			continue
 		}
 		p.running.Go(func() { p.serve(client, target) })
@@ -123,7 +123,7 @@ func (p *Proxy) keep(conn net.Conn) (target string, ok bool) {
 func (p *Proxy) drop(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	conn.Close()
+	_ = conn.Close()
 	delete(p.conns, conn)
 }
 
@@ -142,10 +142,10 @@ func (p *Proxy) serve(client net.Conn, target string) {
 	var replies sync.WaitGroup
 	replies.Go(func() {
 		p.pump(client, server, StallReplies)
-		client.Close()
+		_ = client.Close()
 	})
 	p.pump(server, client, Stall)
-	server.Close()
+	_ = server.Close()
 	replies.Wait()
 }
 

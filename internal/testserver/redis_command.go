@@ -22,7 +22,7 @@ func (s *RedisServer) Do(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(commandTimeout)); err != nil {
 		return "", err
 	}
