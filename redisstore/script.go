@@ -17,7 +17,9 @@ var luaFiles embed.FS
 // A file lua/<name>.lua begins with a comment that says what it does and what its
 // KEYS, ARGV and RETURNS are. A line "-- uses: a, b" names the files of lua/lib that
 // it needs; these may name others in the same way. The loader puts each of them once
-// before the script, and before them the constants of keyNames that occur.
+// before the script, leaves out the functions that nothing calls, since Lua makes each
+// anew for every run and allows 200 names, and puts the constants of keyNames that
+// occur before it all.
 type script struct {
 	name   string
 	source string
@@ -30,7 +32,8 @@ func loadScript(name string) *script {
 	var body strings.Builder
 	seen := map[string]bool{}
 	appendLua(&body, "lua/"+name+".lua", seen)
-	source := keyConstants(body.String()) + body.String()
+	code := withoutUncalled(body.String())
+	source := keyConstants(code) + code
 	sum := sha1.Sum([]byte(source))
 	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
@@ -38,6 +41,8 @@ func loadScript(name string) *script {
 var (
 	usesLine    = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
 	commentLine = regexp.MustCompile(`(?m)^\s*--.*\n`)
+	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`)
+	word        = regexp.MustCompile(`\w+`)
 	upperWord   = regexp.MustCompile(`\b[A-Z][A-Z0-9]+\b`)
 )
 
@@ -57,6 +62,34 @@ func appendLua(body *strings.Builder, path string, seen map[string]bool) {
 		}
 	}
 	body.Write(commentLine.ReplaceAll(text, nil))
+}
+
+// withoutUncalled leaves out the functions that nothing else names. It goes by layout:
+// such a function begins and ends at the beginning of a line.
+func withoutUncalled(code string) string {
+	for {
+		uses := map[string]int{}
+		for _, name := range word.FindAllString(code, -1) {
+			uses[name]++
+		}
+		shorter := function.ReplaceAllStringFunc(code, func(text string) string {
+			name := function.FindStringSubmatch(text)[1]
+			inside := 0
+			for _, other := range word.FindAllString(text, -1) {
+				if other == name {
+					inside++
+				}
+			}
+			if uses[name] == inside {
+				return ""
+			}
+			return text
+		})
+		if shorter == code {
+			return code
+		}
+		code = shorter
+	}
 }
 
 // keyConstants defines the constants of keyNames that occur in the code.

@@ -148,12 +148,16 @@ local function next_members(wanted, block)
   return members, keys
 end
 
--- hold locks a waiting job.
+local expires_text = score_text(number(lock_expires))
+
+-- hold locks a waiting job; its member leaves the lane with those before it.
 local function hold(job)
-  detach(job)
+  local actives, holds, sums = bulk('ZADD', ACTIVE), bulk('SADD', CLAIMED .. token), counts_of(queue)
+  actives[#actives + 1], actives[#actives + 2] = expires_text, job.id
+  holds[#holds + 1] = job.id
+  sums[WAITING], sums[ACTIVE_STATE] = sums[WAITING] - 1, sums[ACTIVE_STATE] + 1
   job.state, job.processedAt, job.lockExpiresAt, job.token, job.worker = ACTIVE_STATE, now8, lock_expires, token, worker
-  sadd(CLAIMED .. token, job.id)
-  attach(job)
+  save(job)
 end
 
 local claimed, held, full, used = {}, 0, false, 0
@@ -180,10 +184,10 @@ if ARGV[10] ~= '' then
   end
   held = #claimed
 end
+flush_orders()
 local delayed = ''
 if not redis.call('ZSCORE', PAUSED, queue) then
-  flush_orders()
-  local block, looked = 0, 0
+  local block, looked, taken = 0, 0, {}
   if #claimed < limit and not full then
     block = open_sources(limit - #claimed)
   end
@@ -196,18 +200,21 @@ if not redis.call('ZSCORE', PAUSED, queue) then
     load(ids)
     for i, id in ipairs(ids) do
       local job = jobs[id]
-      if not job or job.state ~= WAITING or ranked(job) ~= members[i] or lane_of(job) ~= keys[i] then
-        zrem(keys[i], members[i])
-      elseif enter(job) then
+      if job and job.state == WAITING and ranked(job) == members[i] and lane_of(job) == keys[i] then
+        if not enter(job) then
+          break
+        end
         hold(job)
-      else
-        break
       end
+      taken[keys[i]] = (taken[keys[i]] or 0) + 1
     end
     looked = looked + #members
     full = full or looked >= 2 * limit
   end
-  flush_orders()
+  -- Of each lane the best were taken, or had no job.
+  for key, n in pairs(taken) do
+    redis.call('ZREMRANGEBYRANK', key, 0, n - 1)
+  end
   delayed = redis.call('ZRANGE', DELAYED .. queue, 0, 0, 'WITHSCORES')[2] or ''
 end
 finish_call()

@@ -28,7 +28,13 @@ local function bytes(n)
   return struct.pack('>i8', n)
 end
 
+-- score_text writes a number as a score, as the server would for each of its uses.
+local function score_text(n)
+  return string.format('%.17g', n)
+end
+
 local now = now8 ~= '' and number(now8) or nil
+local now_text = now and score_text(now)
 
 -- setting reports whether a setting is on.
 local function setting(letter)

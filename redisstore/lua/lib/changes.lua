@@ -6,9 +6,11 @@
 
 local zset_changes, zset_keys = {}, {}
 local set_changes, set_keys = {}, {}
+local additions = {}     -- command → key → its arguments
 local value_changes = {} -- key → value, or false to delete the key
+local values = {}        -- keys and values in turn, for MSET
 local field_values = {}  -- hash → field → value, or false to delete the field
-local field_sums = {}    -- hash → field → what to add
+local counts = {}        -- queue → state, or 0 for all → how many more
 local woken = {}         -- queues to wake
 
 -- each calls redis with the arguments in pieces that fit the stack of Lua.
@@ -59,33 +61,50 @@ end
 
 -- put sets a field of a hash; value false deletes it.
 local function put(key, field, value)
-  local values = field_values[key]
-  if not values then
-    values = {}
-    field_values[key] = values
+  local fields = field_values[key]
+  if not fields then
+    fields = {}
+    field_values[key] = fields
   end
-  values[field] = value
+  fields[field] = value
 end
 
--- add adds to a field of a hash.
-local function add(key, field, delta)
-  local sums = field_sums[key]
-  if not sums then
-    sums = {}
-    field_sums[key] = sums
+-- bulk returns the arguments of a ZADD or SADD to which a script that enters many new
+-- members appends: score and member in turn, or members. They are not taken out again in
+-- the same call.
+local function bulk(command, key)
+  local keys = additions[command]
+  if not keys then
+    keys = {}
+    additions[command] = keys
   end
-  sums[field] = (sums[field] or 0) + delta
+  local args = keys[key]
+  if not args then
+    args = {}
+    keys[key] = args
+  end
+  return args
+end
+
+-- counts_of returns what changes of a queue's numbers of jobs, by state; 0: of all.
+local function counts_of(queue)
+  local sums = counts[queue]
+  if not sums then
+    sums = { [0] = 0, 0, 0, 0, 0, 0, 0, 0 }
+    counts[queue] = sums
+  end
+  return sums
 end
 
 -- count moves a number of jobs of a queue into a state; resident changes how many the
 -- queue holds.
 local function count(queue, state, delta)
-  add(COUNTS, state, delta)
-  add(COUNTSQ .. queue, state, delta)
+  local sums = counts_of(queue)
+  sums[state] = sums[state] + delta
 end
 
 local function resident(queue, delta)
-  add(COUNTSQ .. queue, 'all', delta)
+  count(queue, 0, delta)
 end
 
 -- wake wakes the waiters of a queue when the call ends.
@@ -100,68 +119,64 @@ end
 
 -- flush_orders makes the collected changes of sorted sets and sets.
 local function flush_orders()
-  local additions = {}
   for _, key in ipairs(zset_keys) do
-    local out, enter = {}, {}
+    local out, into = {}, nil
     for member, score in pairs(zset_changes[key]) do
       if score then
-        enter[#enter + 1] = score
-        enter[#enter + 1] = member
+        into = into or bulk('ZADD', key)
+        into[#into + 1] = score
+        into[#into + 1] = member
       else
         out[#out + 1] = member
       end
     end
-    if #out > 0 then
-      each('ZREM', key, out)
-    end
-    if #enter > 0 then
-      additions[#additions + 1] = { 'ZADD', key, enter }
-    end
+    each('ZREM', key, out)
   end
   for _, key in ipairs(set_keys) do
-    local out, enter = {}, {}
+    local out, into = {}, nil
     for member, present in pairs(set_changes[key]) do
-      local list = present and enter or out
-      list[#list + 1] = member
+      if present then
+        into = into or bulk('SADD', key)
+        into[#into + 1] = member
+      else
+        out[#out + 1] = member
+      end
     end
-    if #out > 0 then
-      each('SREM', key, out)
-    end
-    if #enter > 0 then
-      additions[#additions + 1] = { 'SADD', key, enter }
+    each('SREM', key, out)
+  end
+  for command, keys in pairs(additions) do
+    for key, args in pairs(keys) do
+      each(command, key, args)
     end
   end
-  zset_changes, zset_keys, set_changes, set_keys = {}, {}, {}, {}
-  for _, addition in ipairs(additions) do
-    each(addition[1], addition[2], addition[3])
-  end
+  zset_changes, zset_keys, set_changes, set_keys, additions = {}, {}, {}, {}, {}
 end
 
 -- flush_values makes the collected changes of strings, and deletes keys.
 local function flush_values()
-  local set, unset = {}, {}
+  local unset = {}
   for key, value in pairs(value_changes) do
     if value then
-      set[#set + 1] = key
-      set[#set + 1] = value
+      values[#values + 1] = key
+      values[#values + 1] = value
     else
       unset[#unset + 1] = key
     end
   end
-  value_changes = {}
   for from = 1, #unset, 4000 do
     redis.call('UNLINK', unpack(unset, from, math.min(from + 3999, #unset)))
   end
-  for from = 1, #set, 4000 do
-    redis.call('MSET', unpack(set, from, math.min(from + 3999, #set)))
+  for from = 1, #values, 4000 do
+    redis.call('MSET', unpack(values, from, math.min(from + 3999, #values)))
   end
+  value_changes, values = {}, {}
 end
 
 -- flush_fields makes the collected changes of the fields of hashes.
 local function flush_fields()
-  for key, values in pairs(field_values) do
+  for key, fields in pairs(field_values) do
     local set, unset = {}, {}
-    for field, value in pairs(values) do
+    for field, value in pairs(fields) do
       if value then
         set[#set + 1] = field
         set[#set + 1] = value
@@ -169,12 +184,8 @@ local function flush_fields()
         unset[#unset + 1] = field
       end
     end
-    if #unset > 0 then
-      each('HDEL', key, unset)
-    end
-    if #set > 0 then
-      each('HSET', key, set)
-    end
+    each('HDEL', key, unset)
+    each('HSET', key, set)
   end
   field_values = {}
 end
@@ -182,25 +193,32 @@ end
 -- flush_counts makes the collected changes of counters. A queue without a job is
 -- forgotten.
 local function flush_counts()
-  for key, sums in pairs(field_sums) do
-    for field, delta in pairs(sums) do
-      if delta ~= 0 then
-        local left = redis.call('HINCRBY', key, field, delta)
-        if field == 'all' then
-          local queue = string.sub(key, #COUNTSQ + 1)
-          if left <= 0 then
-            redis.call('DEL', key)
-            redis.call('ZREM', QUEUES, queue)
-            redis.call('HDEL', WAKES, queue)
-            break
-          elseif delta > 0 then
-            redis.call('ZADD', QUEUES, 0, queue)
-          end
+  local total = {}
+  for queue, sums in pairs(counts) do
+    local key = COUNTSQ .. queue
+    local left = sums[0] ~= 0 and redis.call('HINCRBY', key, 'all', sums[0])
+    if left and left <= 0 then
+      redis.call('UNLINK', key, LANES .. queue)
+      redis.call('ZREM', QUEUES, queue)
+      redis.call('HDEL', WAKES, queue)
+    elseif sums[0] > 0 then
+      redis.call('ZADD', QUEUES, 0, queue)
+    end
+    for state = 1, 7 do
+      if sums[state] ~= 0 then
+        total[state] = (total[state] or 0) + sums[state]
+        if not left or left > 0 then
+          redis.call('HINCRBY', key, state, sums[state])
         end
       end
     end
   end
-  field_sums = {}
+  for state, sum in pairs(total) do
+    if sum ~= 0 then
+      redis.call('HINCRBY', COUNTS, state, sum)
+    end
+  end
+  counts = {}
 end
 
 -- flush_wakes numbers the wakes, and tells those who wait for one.

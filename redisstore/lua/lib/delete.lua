@@ -6,12 +6,15 @@ local function release(job)
   if not terminal(job.state) then
     return
   end
-  zrem(ENDED .. job.state, job.id)
-  zrem(OWING .. job.state, job.id)
   if job.retained then
+    zrem(ENDED .. job.state, job.id)
     zrem(GROUP .. job.state .. ':' .. job.name, job.finish .. job.id)
-    zrem(EXPIRY, job.id)
+    if job.keep ~= '' then
+      zrem(EXPIRY, job.id)
+    end
     job.retained = false
+  else
+    zrem(OWING .. job.state, job.id)
   end
 end
 

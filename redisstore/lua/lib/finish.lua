@@ -25,11 +25,10 @@ local function finish(job, state, outcome, exit, reason)
   end
   announce_end(job, state, exit, reason)
   if job.flow and owes_cascades(job) then
-    zadd(OWING .. state, now, job.id)
+    zadd(OWING .. state, now_text, job.id)
   else
-    trim_before(job)
-    retain(job)
     trim(job)
+    retain(job)
   end
 end
 

@@ -13,20 +13,31 @@ local function retention(job)
   return bit_of(marks, 1) and number(count8) or nil, bit_of(marks, 2) and number(age8) or nil
 end
 
+local group_names = { [COMPLETED] = {}, [FAILED] = {}, [CANCELLED] = {} }
+
 local function group_name(job)
-  return job.state .. ':' .. job.name
+  local names = group_names[job.state]
+  local name = names[job.name]
+  if not name then
+    name = job.state .. ':' .. job.name
+    names[job.name] = name
+  end
+  return name
 end
 
 -- retain hands a terminal job to retention.
 local function retain(job)
-  local at = number(job.finishedAt)
-  zadd(ENDED .. job.state, at, job.id)
-  zrem(OWING .. job.state, job.id)
-  zadd(GROUP .. group_name(job), at, job.finish .. job.id)
+  local at = job.finishedAt == now8 and now_text or score_text(number(job.finishedAt))
+  local ended, group = bulk('ZADD', ENDED .. job.state), bulk('ZADD', GROUP .. group_name(job))
+  ended[#ended + 1], ended[#ended + 2] = at, job.id
+  group[#group + 1], group[#group + 2] = at, job.finish .. job.id
+  if job.flow then
+    zrem(OWING .. job.state, job.id)
+  end
   job.retained = true
   local _, age = retention(job)
   if age then
-    zadd(EXPIRY, at + age, job.id)
+    zadd(EXPIRY, tonumber(at) + age, job.id)
   end
   save(job)
 end
@@ -112,21 +123,18 @@ local function trim_now(group)
   trim_group(group, due.count, due.age)
 end
 
--- trim applies a job's keep to its group when the job is handed to retention.
+-- trim applies a job's keep to its group when the job is about to be handed to
+-- retention. A trim that is due there for another keep is made first.
 local function trim(job)
-  local count, age = retention(job)
-  trims_due[group_name(job)] = { count = count, age = age }
-end
-
--- trim_before comes before that. It makes a trim that is due in the job's group for
--- another keep.
-local function trim_before(job)
-  local due = trims_due[group_name(job)]
-  if due then
+  local group = group_name(job)
+  local due = trims_due[group]
+  if due and due.keep ~= job.keep then
+    trim_now(group)
+    due = nil
+  end
+  if not due then
     local count, age = retention(job)
-    if due.count ~= count or due.age ~= age then
-      trim_now(group_name(job))
-    end
+    trims_due[group] = { keep = job.keep, count = count, age = age }
   end
 end
 

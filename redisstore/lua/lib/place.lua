@@ -6,8 +6,25 @@ local function ranked(job)
   return job.seq .. job.id
 end
 
+-- Keys that are put together once per call, by queue and name.
+local lane_keys = {}
+
+local function lane_key(queue, name)
+  local keys = lane_keys[queue]
+  if not keys then
+    keys = {}
+    lane_keys[queue] = keys
+  end
+  local key = keys[name]
+  if not key then
+    key = LANE .. scoped(queue, name)
+    keys[name] = key
+  end
+  return key
+end
+
 local function lane_of(job)
-  return LANE .. scoped(job.queue, job.name)
+  return lane_key(job.queue, job.name)
 end
 
 -- attach enters a job into the orders of its state, and counts it.

@@ -21,7 +21,7 @@ local function bit_of(flags, value)
 end
 
 local function parse(id, head)
-  local job = { id = id }
+  local job = { id = id, head = head }
   local flags, run
   job.state, flags, job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
     job.name, job.queue, job.dedupe, job.keep, job.parent, job.spec, run, job.last = struct.unpack(HEAD_FORMAT, head)
@@ -60,11 +60,14 @@ end
 -- these, so that the items of a batch act one after the other.
 local jobs = {}
 
+-- Heads of jobs that this call has inserted, by id, until get parses them.
+local new_heads = {}
+
 -- load reads the heads of some ids, unless they are known already.
 local function load(ids)
   local keys, missing = {}, {}
   for _, id in ipairs(ids) do
-    if jobs[id] == nil and value_changes[HEAD .. id] == nil then
+    if jobs[id] == nil and not new_heads[id] then
       jobs[id] = false
       missing[#missing + 1] = id
       keys[#keys + 1] = HEAD .. id
@@ -73,8 +76,10 @@ local function load(ids)
   for from = 1, #keys, 4000 do
     local heads = redis.call('MGET', unpack(keys, from, math.min(from + 3999, #keys)))
     for i, head in ipairs(heads) do
-      local id = missing[from + i - 1]
-      jobs[id] = head and parse(id, head)
+      if head then
+        local id = missing[from + i - 1]
+        jobs[id] = parse(id, head)
+      end
     end
   end
 end
@@ -82,27 +87,45 @@ end
 -- get returns the job of an id, or false.
 local function get(id)
   if jobs[id] == nil then
-    local head = value_changes[HEAD .. id]
-    if head == nil then
-      head = redis.call('GET', HEAD .. id)
-    end
+    local head = new_heads[id] or redis.call('GET', HEAD .. id)
     jobs[id] = head and parse(id, head)
   end
   return jobs[id]
 end
 
--- save writes a job's head when the call ends. Changes after it are lost.
+-- insert_head makes a job of a head that the call has put together.
+local function insert_head(id, head)
+  new_heads[id], jobs[id] = head, nil
+  values[#values + 1] = HEAD .. id
+  values[#values + 1] = head
+end
+
+-- save writes a job's head when the call ends, as the job is then.
 local dirty = {}
 
 local function save(job)
-  dirty[job.id] = job
+  if not job.dirty then
+    job.dirty = true
+    dirty[#dirty + 1] = job
+  end
 end
 
--- flush_heads hands the heads to be written to flush_values.
+-- head_of returns a job's head.
+local function head_of(job)
+  if job.dirty or not job.head then
+    job.head = compose(job)
+  end
+  return job.head
+end
+
+-- flush_heads hands the heads to be written to flush_values, unless the jobs are gone.
 local function flush_heads()
-  for id, job in pairs(dirty) do
-    if jobs[id] == job then
-      write(HEAD .. id, compose(job))
+  for _, job in ipairs(dirty) do
+    local head = head_of(job)
+    job.dirty = false
+    if jobs[job.id] == job then
+      values[#values + 1] = HEAD .. job.id
+      values[#values + 1] = head
     end
   end
   dirty = {}

@@ -12,7 +12,7 @@ local function put_records(reply, at, list)
       places[#places + 1] = at + 3
     end
     reply[at + 1] = job.id
-    reply[at + 2] = compose(job)
+    reply[at + 2] = head_of(job)
     reply[at + 3] = ''
     reply[at + 4] = exit_of(job)
     reply[at + 5] = job.flow and manifest_of(job) or ''
