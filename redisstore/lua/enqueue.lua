@@ -56,6 +56,7 @@ local function meet_dedupe(at)
     job.priority, job.keep, job.runAt = new.priority, new.keep, new.runAt
     write(SPEC .. job.id, ARGV[at + 6] ~= '' and ARGV[at + 6])
     job.spec, job.size, job.metaSize = new.spec, new.size, new.metaSize
+    change_static(job)
     attach(job)
     wake(job.queue)
   end

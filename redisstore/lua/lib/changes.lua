@@ -6,7 +6,8 @@
 
 local zset_changes, zset_keys = {}, {}
 local set_changes, set_keys = {}, {}
-local additions = {}     -- command → key → its arguments
+local BULK_COMMANDS = { 'ZREM', 'SREM', 'ZADD', 'SADD' }
+local bulks = { ZREM = {}, SREM = {}, ZADD = {}, SADD = {} } -- command → key → its arguments
 local value_changes = {} -- key → value, or false to delete the key
 local values = {}        -- keys and values in turn, for MSET
 local field_values = {}  -- hash → field → value, or false to delete the field
@@ -69,15 +70,11 @@ local function put(key, field, value)
   fields[field] = value
 end
 
--- bulk returns the arguments of a ZADD or SADD to which a script that enters many new
--- members appends: score and member in turn, or members. They are not taken out again in
--- the same call.
+-- bulk returns the arguments of a ZADD, ZREM, SADD or SREM, for a script to append to
+-- that changes many members: score and member in turn, or members. What it takes out is
+-- taken out before anything is entered; it must not take out what it has entered.
 local function bulk(command, key)
-  local keys = additions[command]
-  if not keys then
-    keys = {}
-    additions[command] = keys
-  end
+  local keys = bulks[command]
   local args = keys[key]
   if not args then
     args = {}
@@ -120,36 +117,30 @@ end
 -- flush_orders makes the collected changes of sorted sets and sets.
 local function flush_orders()
   for _, key in ipairs(zset_keys) do
-    local out, into = {}, nil
+    local out, into = bulk('ZREM', key), bulk('ZADD', key)
     for member, score in pairs(zset_changes[key]) do
       if score then
-        into = into or bulk('ZADD', key)
         into[#into + 1] = score
         into[#into + 1] = member
       else
         out[#out + 1] = member
       end
     end
-    each('ZREM', key, out)
   end
   for _, key in ipairs(set_keys) do
-    local out, into = {}, nil
+    local out, into = bulk('SREM', key), bulk('SADD', key)
     for member, present in pairs(set_changes[key]) do
-      if present then
-        into = into or bulk('SADD', key)
-        into[#into + 1] = member
-      else
-        out[#out + 1] = member
-      end
+      local args = present and into or out
+      args[#args + 1] = member
     end
-    each('SREM', key, out)
   end
-  for command, keys in pairs(additions) do
-    for key, args in pairs(keys) do
+  for _, command in ipairs(BULK_COMMANDS) do
+    for key, args in pairs(bulks[command]) do
       each(command, key, args)
     end
+    bulks[command] = {}
   end
-  zset_changes, zset_keys, set_changes, set_keys, additions = {}, {}, {}, {}, {}
+  zset_changes, zset_keys, set_changes, set_keys = {}, {}, {}, {}
 end
 
 -- flush_values makes the collected changes of strings, and deletes keys.

@@ -49,12 +49,6 @@ local function holds(entry)
   return job and not terminal(job.state)
 end
 
--- take_dedupe gives a key to a job. ends closes its window; empty: there is none.
-local function take_dedupe(job, key, ends)
-  job.dedupe, job.ttl = key, ends ~= ''
-  write_dedupe({ name = job.name, key = key, ends = ends ~= '' and ends or ZERO8, window = ends ~= '', id = job.id })
-end
-
 -- free_dedupe frees the job's key without ttl, if it owns that; a window stays.
 local function free_dedupe(job)
   if job.dedupe == '' or job.ttl then
@@ -74,7 +68,8 @@ local function retake_dedupe(job)
   local entry = read_dedupe(job.name, job.dedupe)
   if entry and holds(entry) then
     job.dedupe = ''
+    change_static(job)
     return
   end
-  take_dedupe(job, job.dedupe, '')
+  write_dedupe({ name = job.name, key = job.dedupe, ends = ZERO8, window = false, id = job.id })
 end

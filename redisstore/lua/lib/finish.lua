@@ -6,7 +6,8 @@ local function unlock(job)
   if job.token == '' then
     return
   end
-  srem(CLAIMED .. job.token, job.id)
+  local claimed = bulk('SREM', CLAIMED .. job.token)
+  claimed[#claimed + 1] = job.id
   abandon_staged(job)
   job.token, job.worker, job.lockExpiresAt, job.cancel = '', '', ZERO8, false
 end

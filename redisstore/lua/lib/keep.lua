@@ -13,6 +13,8 @@ local function retention(job)
   return bit_of(marks, 1) and number(count8) or nil, bit_of(marks, 2) and number(age8) or nil
 end
 
+-- Keys that are put together once per call, by state.
+local ended_keys = { [COMPLETED] = ENDED .. COMPLETED, [FAILED] = ENDED .. FAILED, [CANCELLED] = ENDED .. CANCELLED }
 local group_names = { [COMPLETED] = {}, [FAILED] = {}, [CANCELLED] = {} }
 
 local function group_name(job)
@@ -28,7 +30,7 @@ end
 -- retain hands a terminal job to retention.
 local function retain(job)
   local at = job.finishedAt == now8 and now_text or score_text(number(job.finishedAt))
-  local ended, group = bulk('ZADD', ENDED .. job.state), bulk('ZADD', GROUP .. group_name(job))
+  local ended, group = bulk('ZADD', ended_keys[job.state]), bulk('ZADD', GROUP .. group_name(job))
   ended[#ended + 1], ended[#ended + 2] = at, job.id
   group[#group + 1], group[#group + 2] = at, job.finish .. job.id
   if job.flow then

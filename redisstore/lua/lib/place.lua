@@ -37,8 +37,6 @@ local function attach(job)
     local at = number(job.runAt)
     zadd(DELAYED .. job.queue, at, ranked(job))
     zadd(RUNAT .. job.queue, at, job.id)
-  elseif state == ACTIVE_STATE then
-    zadd(ACTIVE, number(job.lockExpiresAt), job.id)
   elseif state == PARKED_STATE then
     zadd(PARKED, number(job.enqueuedAt), job.id)
   end
@@ -56,7 +54,8 @@ local function detach(job)
     zrem(DELAYED .. job.queue, ranked(job))
     zrem(RUNAT .. job.queue, job.id)
   elseif state == ACTIVE_STATE then
-    zrem(ACTIVE, job.id)
+    local actives = bulk('ZREM', ACTIVE)
+    actives[#actives + 1] = job.id
   elseif state == PARKED_STATE then
     zrem(PARKED, job.id)
   end

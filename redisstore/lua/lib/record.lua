@@ -11,33 +11,47 @@
 -- lockExpiresAt (8 bytes), token, worker (empty unless active), reason, retained (whether
 -- retention has it), last (the latest ledger entry, packed; empty: none).
 
-local HEAD_FORMAT = '>BBi4c8c8c8I4I4Bc0Bc0Bc0Bc0Hc0Hc0Hc0Hc0'
+local STATIC_FORMAT = '>I4I4Bc0Bc0Bc0Bc0Hc0Hc0'
 local RUN_FORMAT = '>i4i4i8Bc8c8c8c8Hc0Hc0Hc0'
 local ZERO8 = '\0\0\0\0\0\0\0\0'
+local STATIC_FROM = 31 -- where the part that seldom changes begins
 
--- bit tells whether one is set in a byte of flags.
-local function bit_of(flags, value)
-  return math.floor(flags / value) % 2 == 1
+-- bit_of tells whether the bit of that value is set in a byte.
+local function bit_of(byte, value)
+  return byte % (2 * value) >= value
 end
 
 local function parse(id, head)
-  local job = { id = id, head = head }
-  local flags, run
-  job.state, flags, job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
-    job.name, job.queue, job.dedupe, job.keep, job.parent, job.spec, run, job.last = struct.unpack(HEAD_FORMAT, head)
-  job.cancel, job.ttl, job.flow, job.retained, job.staged =
-    bit_of(flags, 1), bit_of(flags, 2), bit_of(flags, 4), bit_of(flags, 8), bit_of(flags, 16)
-  if run == '' then
-    job.attempts, job.stalled, job.entries, job.processedAt, job.finishedAt = 0, 0, 0, false, false
-    job.finish, job.lockExpiresAt, job.token, job.worker, job.reason = ZERO8, ZERO8, '', '', ''
-    return job
+  local state, flags, priority, seq, run_at, enqueued_at, size, meta_size, name, queue, dedupe, keep, parent, spec, at =
+    struct.unpack('>BBi4c8c8c8I4I4Bc0Bc0Bc0Bc0Hc0Hc0', head)
+  local run, last = struct.unpack('>Hc0Hc0', head, at)
+  local attempts, stalled, entries, processed_at, finished_at = 0, 0, 0, false, false
+  local finish, lock_expires_at, token, worker, reason = ZERO8, ZERO8, '', '', ''
+  if run ~= '' then
+    local marks
+    attempts, stalled, entries, marks, processed_at, finished_at, finish, lock_expires_at, token, worker, reason =
+      struct.unpack(RUN_FORMAT, run)
+    processed_at = bit_of(marks, 1) and processed_at
+    finished_at = bit_of(marks, 2) and finished_at
   end
-  local marks
-  job.attempts, job.stalled, job.entries, marks, job.processedAt, job.finishedAt, job.finish, job.lockExpiresAt,
-    job.token, job.worker, job.reason = struct.unpack(RUN_FORMAT, run)
-  job.processedAt = bit_of(marks, 1) and job.processedAt
-  job.finishedAt = bit_of(marks, 2) and job.finishedAt
-  return job
+  -- One constructor: a table that grows field by field is made anew several times.
+  return {
+    id = id, head = head, dirty = false, static = string.sub(head, STATIC_FROM, at - 1),
+    state = state, priority = priority, seq = seq, runAt = run_at, enqueuedAt = enqueued_at,
+    size = size, metaSize = meta_size, name = name, queue = queue, dedupe = dedupe, keep = keep,
+    parent = parent, spec = spec, last = last,
+    cancel = bit_of(flags, 1), ttl = bit_of(flags, 2), flow = bit_of(flags, 4),
+    retained = bit_of(flags, 8), staged = bit_of(flags, 16),
+    attempts = attempts, stalled = stalled, entries = entries, processedAt = processed_at, finishedAt = finished_at,
+    finish = finish, lockExpiresAt = lock_expires_at, token = token, worker = worker, reason = reason,
+  }
+end
+
+-- change_static comes with any change of size, metaSize, name, queue, dedupe, keep,
+-- parent and spec.
+local function change_static(job)
+  job.static = struct.pack(STATIC_FORMAT, job.size, job.metaSize, #job.name, job.name, #job.queue, job.queue,
+    #job.dedupe, job.dedupe, #job.keep, job.keep, #job.parent, job.parent, #job.spec, job.spec)
 end
 
 local function compose(job)
@@ -48,12 +62,10 @@ local function compose(job)
       job.processedAt or ZERO8, job.finishedAt or ZERO8, job.finish, job.lockExpiresAt,
       #job.token, job.token, #job.worker, job.worker, #job.reason, job.reason)
   end
-  return struct.pack(HEAD_FORMAT, job.state,
-    (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0) +
-      (job.staged and 16 or 0),
-    job.priority, job.seq, job.runAt, job.enqueuedAt, job.size, job.metaSize,
-    #job.name, job.name, #job.queue, job.queue, #job.dedupe, job.dedupe, #job.keep, job.keep,
-    #job.parent, job.parent, #job.spec, job.spec, #run, run, #job.last, job.last)
+  local flags = (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0) +
+    (job.staged and 16 or 0)
+  return struct.pack('>BBi4', job.state, flags, job.priority) .. job.seq .. job.runAt .. job.enqueuedAt ..
+    job.static .. struct.pack('>Hc0Hc0', #run, run, #job.last, job.last)
 end
 
 -- The jobs that this call has met, by id; false: there is none. Everything works on
