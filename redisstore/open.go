@@ -31,14 +31,15 @@ const healedTail = 60_000
 // Open connects to a server and opens the store in it, which it makes if need be.
 //
 // The URL is redis://user:password@host:port/db, rediss:// for TLS, or
-// unix://user:password@/path/to/socket?db=0. The parameter prefix is [WithPrefix]; the
-// others are those of go-redis, such as dial_timeout, read_timeout and pool_size. For
-// Sentinel and Cluster, make a client and use [New].
+// unix://user:password@/path/to/socket?db=0. The parameter prefix is [WithPrefix]; addr,
+// which may be repeated, names another node of a cluster; the others are those of
+// go-redis, such as dial_timeout, read_timeout and pool_size. For Sentinel, make a client
+// and use [New].
 //
 // The first opening with a list index that was off before builds it, which takes about
 // a second per 100,000 jobs.
 func Open(ctx context.Context, rawURL string, opts ...Option) (*Store, error) {
-	options, prefix, err := parseURL(rawURL)
+	client, prefix, err := connect(rawURL)
 	if err != nil {
 		return nil, err
 	}
@@ -47,18 +48,10 @@ func Open(ctx context.Context, rawURL string, opts ...Option) (*Store, error) {
 	}
 	settings, err := newSettings(opts)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, client.Close())
 	}
-	// A lost reply must not run a script again behind the caller's back.
-	options.MaxRetries = -1
-	options.ContextTimeoutEnabled = true
-	options.DisableIdentity = true
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	store, err := open(ctx, redis.NewClient(options), settings, true, options.Addr+"/"+strconv.Itoa(options.DB))
-	if err != nil {
-		return nil, err
-	}
-	return store, nil
+	location, _ := describe(client)
+	return open(ctx, client, settings, true, location)
 }
 
 // New opens the store that a client of the caller's own leads to: a single server,
@@ -93,8 +86,10 @@ func describe(client redis.UniversalClient) (location string, retries bool) {
 	return "", false
 }
 
-// parseURL reads a URL and takes the prefix out of its parameters.
-func parseURL(rawURL string) (options *redis.Options, prefix string, err error) {
+// connect makes a client for a URL, and takes the prefix out of its parameters. A lost
+// reply must not run a script again behind the caller's back, so the client sends
+// nothing twice.
+func connect(rawURL string) (client redis.UniversalClient, prefix string, err error) {
 	invalid := func(reason string) error {
 		return &driver.InvalidError{Field: "store url", Value: redacted(rawURL), Reason: reason}
 	}
@@ -110,10 +105,27 @@ func parseURL(rawURL string) (options *redis.Options, prefix string, err error) 
 		query.Del("prefix")
 		parsed.RawQuery = query.Encode()
 	}
-	if options, err = redis.ParseURL(parsed.String()); err != nil {
-		return nil, "", invalid(strings.TrimPrefix(err.Error(), "redis: ") + "; use redis://, rediss:// or unix://")
+	if query.Has("addr") {
+		options, err := redis.ParseClusterURL(parsed.String())
+		if err != nil {
+			return nil, "", invalid(reason(err))
+		}
+		options.MaxRetries, options.ContextTimeoutEnabled, options.DisableIdentity = -1, true, true
+		options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		return redis.NewClusterClient(options), prefix, nil
 	}
-	return options, prefix, nil
+	options, err := redis.ParseURL(parsed.String())
+	if err != nil {
+		return nil, "", invalid(reason(err))
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled, options.DisableIdentity = -1, true, true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(options), prefix, nil
+}
+
+// reason tells why go-redis refuses a URL.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), "redis: ") + "; use redis://, rediss:// or unix://"
 }
 
 // redacted returns a URL without its password.

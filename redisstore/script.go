@@ -35,8 +35,13 @@ func loadScript(name string) *script {
 	code := withoutUncalled(body.String())
 	source := keyConstants(code) + code
 	sum := sha1.Sum([]byte(source))
-	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	loaded = append(loaded, s)
+	return s
 }
+
+// loaded are the scripts that this program uses.
+var loaded []*script
 
 var (
 	usesLine    = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
