@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -138,23 +139,22 @@ type column struct {
 
 // measured is the cost of one operation.
 type measured struct {
-	name  string
-	items int
-	took  time.Duration
+	name string
+	took []time.Duration // per item of each call
 }
 
 func (c *column) add(name string, items int, took time.Duration) {
-	for i := range c.rows {
-		if c.rows[i].name == name {
-			c.rows[i].items += items
-			c.rows[i].took += took
-			return
-		}
+	at := slices.IndexFunc(c.rows, func(m measured) bool { return m.name == name })
+	if at < 0 {
+		at = len(c.rows)
+		c.rows = append(c.rows, measured{name: name})
 	}
-	c.rows = append(c.rows, measured{name: name, items: items, took: took})
+	c.rows[at].took = append(c.rows[at].took, took/time.Duration(items))
 }
 
-// perItem returns the microseconds per item.
+// perItem returns the microseconds per item of the median call, which what else the
+// machine does disturbs least.
 func (m measured) perItem() float64 {
-	return float64(m.took.Nanoseconds()) / 1000 / float64(m.items)
+	slices.Sort(m.took)
+	return float64(m.took[len(m.took)/2].Nanoseconds()) / 1000
 }

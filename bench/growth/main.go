@@ -70,7 +70,7 @@ func run(ctx context.Context, storeName string, rows, calls int, each bool) (err
 		}
 		columns = append(columns, measured)
 	}
-	fmt.Printf("%s, %d rows of each kind: %s per item, in µs, of %d calls with %d items\n\n",
+	fmt.Printf("%s, %d rows of each kind: %s per item, in µs, in the median of %d calls with %d items\n\n",
 		target.name(), rows, target.measures(), calls, batch)
 	return writeTable(os.Stdout, columns)
 }

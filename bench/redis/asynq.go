@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
+
+	"github.com/braidmq/braid/bench/compare"
 )
 
 // asynqSystem is github.com/hibiken/asynq. It has no call for many jobs: its batches
@@ -32,7 +34,7 @@ func (a *asynqSystem) Enqueue(ctx context.Context, jobs, producers int) (time.Du
 	if err := client.Ping(); err != nil {
 		return 0, err
 	}
-	return produce(ctx, jobs, producers, func(ctx context.Context) error {
+	return compare.Produce(ctx, jobs, producers, func(ctx context.Context) error {
 		_, err := client.EnqueueContext(ctx, asynq.NewTask(asynqType, a.payload), asynq.Retention(asynqRetention))
 		return err
 	})
@@ -64,7 +66,7 @@ func (a *asynqSystem) Process(ctx context.Context, jobs, concurrency int) (time.
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	err := poll(ctx, func() (bool, error) {
+	err := compare.Poll(ctx, func() (bool, error) {
 		info, err := inspector.GetQueueInfo(asynqQueue)
 		return err == nil && info.Completed == jobs, err
 	})

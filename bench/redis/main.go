@@ -9,6 +9,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,7 +20,9 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/bench/compare"
+	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/testserver"
+	"github.com/braidmq/braid/redisstore"
 )
 
 const (
@@ -69,7 +72,11 @@ func run(ctx context.Context, names []string, bullmqFolder string, options compa
 			err = closeErr
 		}
 	}()
-	systems := []compare.System{&braidSystem{url: redis.URL(), payload: payloadText}}
+	// The store's default options: both list indexes are on.
+	open := func(ctx context.Context, logger *slog.Logger) (driver.Store, error) {
+		return redisstore.Open(ctx, redis.URL(), redisstore.WithLogger(logger))
+	}
+	systems := []compare.System{&compare.Braid{Open: open, Payload: payloadText, Batch: batchSize}}
 	if slices.Contains(names, "asynq") {
 		systems = append(systems, &asynqSystem{addr: redis.Addr(), payload: strconv.AppendQuote(nil, payloadText)})
 	}

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// produce calls enqueue so many times, from so many goroutines, and measures.
-func produce(ctx context.Context, calls, goroutines int, enqueue func(context.Context) error) (time.Duration, error) {
+// Produce calls enqueue so many times, from so many goroutines, and measures.
+func Produce(ctx context.Context, calls, goroutines int, enqueue func(context.Context) error) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var left atomic.Int64
@@ -28,8 +28,9 @@ func produce(ctx context.Context, calls, goroutines int, enqueue func(context.Co
 	return time.Since(start), context.Cause(ctx)
 }
 
-// poll waits until done, which the last few jobs take a moment for.
-func poll(ctx context.Context, done func() (bool, error)) error {
+// Poll waits until done says so, which it asks each millisecond: for the last few jobs,
+// whose handlers have ended and which are not stored as finished yet.
+func Poll(ctx context.Context, done func() (bool, error)) error {
 	for {
 		if ok, err := done(); ok || err != nil {
 			return err

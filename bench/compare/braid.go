@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/braidmq/braid"
-	"github.com/braidmq/braid/redisstore"
+	"github.com/braidmq/braid/driver"
 )
 
-// braidSystem is Braid on its Redis store, with the store's default options: both list
-// indexes are on, finished jobs stay.
-type braidSystem struct {
-	url     string
-	payload string
+// Braid is Braid on some store. Finished jobs stay.
+type Braid struct {
+	// Open opens the store, which is closed after each phase.
+	Open    func(ctx context.Context, logger *slog.Logger) (driver.Store, error)
+	Payload string
+	Batch   int // jobs of one call that takes many
 }
 
 const braidQueue = "bench"
@@ -25,12 +26,14 @@ const braidQueue = "bench"
 // braidJob is a job that does nothing.
 var braidJob = braid.NewJob[string, braid.None]("bench", braid.Queue(braidQueue))
 
-func (b *braidSystem) Name() string { return "braid" }
+// Name is part of System.
+func (b *Braid) Name() string { return "braid" }
 
-func (b *braidSystem) Enqueue(ctx context.Context, jobs, producers int) (took time.Duration, err error) {
+// Enqueue is part of System.
+func (b *Braid) Enqueue(ctx context.Context, jobs, producers int) (took time.Duration, err error) {
 	err = b.connected(ctx, func(client *braid.Client) error {
-		took, err = produce(ctx, jobs, producers, func(ctx context.Context) error {
-			_, err := braidJob.Enqueue(ctx, client, b.payload)
+		took, err = Produce(ctx, jobs, producers, func(ctx context.Context) error {
+			_, err := braidJob.Enqueue(ctx, client, b.Payload)
 			return err
 		})
 		return err
@@ -38,17 +41,18 @@ func (b *braidSystem) Enqueue(ctx context.Context, jobs, producers int) (took ti
 	return took, err
 }
 
-func (b *braidSystem) EnqueueBatches(ctx context.Context, jobs int) (took time.Duration, err error) {
-	payloads := make([]string, batchSize)
+// EnqueueBatches is part of System.
+func (b *Braid) EnqueueBatches(ctx context.Context, jobs int) (took time.Duration, err error) {
+	payloads := make([]string, b.Batch)
 	for i := range payloads {
-		payloads[i] = b.payload
+		payloads[i] = b.Payload
 	}
 	err = b.connected(ctx, func(client *braid.Client) error {
 		// Two calls under way, so that client and server work at the same time.
-		var left atomic.Int64
-		left.Store(int64(jobs))
-		took, err = produce(ctx, (jobs+batchSize-1)/batchSize, 2, func(ctx context.Context) error {
-			_, err := braidJob.EnqueueMany(ctx, client, payloads[:min(batchSize, batchSize+left.Add(-batchSize))])
+		var begun atomic.Int64
+		took, err = Produce(ctx, (jobs+b.Batch-1)/b.Batch, 2, func(ctx context.Context) error {
+			end := int(begun.Add(int64(b.Batch)))
+			_, err := braidJob.EnqueueMany(ctx, client, payloads[:min(b.Batch, jobs-(end-b.Batch))])
 			return err
 		})
 		return err
@@ -56,7 +60,8 @@ func (b *braidSystem) EnqueueBatches(ctx context.Context, jobs int) (took time.D
 	return took, err
 }
 
-func (b *braidSystem) Process(ctx context.Context, jobs, concurrency int) (took time.Duration, err error) {
+// Process is part of System.
+func (b *Braid) Process(ctx context.Context, jobs, concurrency int) (took time.Duration, err error) {
 	err = b.connected(ctx, func(client *braid.Client) error {
 		worker := braid.NewWorker(client, braid.WorkerOptions{Concurrency: concurrency})
 		var ran atomic.Int64
@@ -73,7 +78,7 @@ func (b *braidSystem) Process(ctx context.Context, jobs, concurrency int) (took 
 		stopped.Go(func() { failed = worker.Run(ctx) })
 		select {
 		case <-all:
-			err = poll(ctx, func() (bool, error) {
+			err = Poll(ctx, func() (bool, error) {
 				counts, err := client.Counts(ctx, braidQueue)
 				return counts.Completed == int64(jobs), err
 			})
@@ -91,9 +96,9 @@ func (b *braidSystem) Process(ctx context.Context, jobs, concurrency int) (took 
 }
 
 // connected opens the store, calls do, and closes it.
-func (b *braidSystem) connected(ctx context.Context, do func(*braid.Client) error) (err error) {
+func (b *Braid) connected(ctx context.Context, do func(*braid.Client) error) (err error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store, err := redisstore.Open(ctx, b.url, redisstore.WithLogger(quiet))
+	store, err := b.Open(ctx, quiet)
 	if err != nil {
 		return err
 	}
