@@ -21,6 +21,18 @@ local function demand(key, score, member)
   return false
 end
 
+-- audit_dedupe does so for a job's dedup key. When a lost window would have closed is
+-- not known.
+local function audit_dedupe(job)
+  local entry = read_dedupe(job.name, job.dedupe)
+  if entry and entry.window then
+    demand(WINDOWS, number(entry.ends), scoped(job.name, job.dedupe))
+  elseif not entry and not job.ttl and not terminal(job.state) then
+    write_dedupe({ name = job.name, key = job.dedupe, ends = ZERO8, window = false, id = job.id })
+    mended = mended + 1
+  end
+end
+
 local function audit(job)
   local state, missing = job.state, false
   if state == WAITING then
@@ -47,6 +59,9 @@ local function audit(job)
   end
   if missing then
     wake(job.queue)
+  end
+  if job.dedupe ~= '' then
+    audit_dedupe(job)
   end
   local enqueued = number(job.enqueuedAt)
   demand(LIST, enqueued, job.id)
