@@ -2,9 +2,13 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/braidmq/braid/driver"
 )
 
 // call is one run of a script: its arguments behind now and the settings.
@@ -45,7 +49,11 @@ func (s *Store) runAll(ctx context.Context, op string, calls []call) ([]any, err
 	}
 	for i, err := range errs {
 		if err != nil {
-			return replies[:i], storeError(op, err)
+			err = storeError(op, err)
+			if failure := (*driver.StoreError)(nil); errors.As(err, &failure) && slices.Contains(errs[i+1:], nil) {
+				failure.OutcomeUnknown = true // for the calls behind it, some of which were made
+			}
+			return replies[:i], err
 		}
 	}
 	return replies, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -41,7 +42,7 @@ func storeError(op string, err error) error {
 	switch {
 	case errors.Is(err, errCorrupt):
 	case errors.As(err, &reply):
-		refusal, known := refusals[firstWord(reply.Error())]
+		refusal, known := refusals[replyKind(reply.Error())]
 		result.Retryable = refusal.retryable
 		// Any other error comes out of a script, which may have been under way.
 		result.OutcomeUnknown = !known
@@ -66,14 +67,19 @@ func lost(op string, err error) error {
 // the script.
 func isUnknownScript(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply) && firstWord(reply.Error()) == "NOSCRIPT"
+	return errors.As(err, &reply) && replyKind(reply.Error()) == "NOSCRIPT"
 }
 
-// firstWord returns an error reply's kind. What a script let through carries it too.
-func firstWord(text string) string {
-	text = strings.TrimPrefix(text, "ERR ")
-	if i := strings.IndexAny(text, " :"); i >= 0 {
-		text = text[:i]
+// replyKind returns the word that tells an error reply's kind. Older servers wrap the
+// error of a command inside a script in one of their own.
+func replyKind(text string) string {
+	if wrapped := wrappedKind.FindStringSubmatch(text); wrapped != nil {
+		return wrapped[1]
 	}
-	return strings.TrimPrefix(text, "-")
+	kind, _, _ := strings.Cut(text, " ")
+	return kind
 }
+
+// wrappedKind finds what 6.2 calls "ERR Error running script (call to f_…):
+// @user_script:1: @user_script: 1: -OOM command not allowed …".
+var wrappedKind = regexp.MustCompile(`^ERR Error running script .*: -([A-Z]+) `)

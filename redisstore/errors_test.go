@@ -36,6 +36,7 @@ func TestErrorsTellWhetherToTryAgainAndWhatIsKnown(t *testing.T) {
 		{"no connection free", redis.ErrPoolTimeout, true, false},
 		{"a replica", replyError("READONLY You can't write against a read only replica."), true, false},
 		{"a replica, met by a script", replyError("READONLY You can't write against a read only replica. script: 7e, on @user_script:1."), true, false},
+		{"a replica, met by a script on 6.2", replyError("ERR Error running script (call to f_7e): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica."), true, false},
 		{"starting", replyError("LOADING Redis is loading the dataset in memory"), true, false},
 		{"no memory", replyError("OOM command not allowed when used memory > 'maxmemory'."), true, false},
 		{"cannot persist", replyError("MISCONF Redis is configured to save RDB snapshots"), true, false},
