@@ -53,11 +53,10 @@ local function meet_dedupe(at)
   if replace then
     local new = parse(job.id, ARGV[at + 3] .. job.seq .. ARGV[at + 4] .. now8 .. ARGV[at + 5])
     detach(job)
-    job.priority, job.keep, job.runAt = new.priority, new.keep, new.runAt
-    write(SPEC .. job.id, ARGV[at + 6] ~= '' and ARGV[at + 6])
-    job.spec, job.size, job.metaSize = new.spec, new.size, new.metaSize
-    change_static(job)
+    job.priority, job.runAt = new.priority, new.runAt
+    change_static(job, job.dedupe, new.keep, spec_of(new), sizes_of(new))
     attach(job)
+    write(SPEC .. job.id, ARGV[at + 6] ~= '' and ARGV[at + 6])
     wake(job.queue)
   end
   if entry.window and bit_of(marks, 1) and (replace or bit_of(marks, 2)) then

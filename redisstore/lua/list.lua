@@ -24,12 +24,11 @@ redis.call('UNLINK', PREFIX)
 local function has_metadata(job)
   if #ARGV < FIRST_PAIR then
     return true
-  elseif job.metaSize == 0 then
-    return false
   end
-  local packed = string.sub(job.spec, 1, job.metaSize)
-  if packed == '' then
-    packed = redis.call('GETRANGE', SPEC .. job.id, 0, job.metaSize - 1)
+  local _, meta_size = sizes_of(job)
+  local packed = string.sub(spec_of(job), 1, meta_size)
+  if meta_size > 0 and packed == '' then
+    packed = redis.call('GETRANGE', SPEC .. job.id, 0, meta_size - 1)
   end
   local found, at, key, value = {}, 3, nil, nil
   while at <= #packed do

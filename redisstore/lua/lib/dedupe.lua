@@ -67,8 +67,7 @@ local function retake_dedupe(job)
   end
   local entry = read_dedupe(job.name, job.dedupe)
   if entry and holds(entry) then
-    job.dedupe = ''
-    change_static(job)
+    change_static(job, '', job.keep, spec_of(job), sizes_of(job))
     return
   end
   write_dedupe({ name = job.name, key = job.dedupe, ends = ZERO8, window = false, id = job.id })

@@ -28,7 +28,7 @@ local function delete(job)
   zrem(LISTN .. job.name, job.id)
   resident(job.queue, -1)
   erase(HEAD .. job.id)
-  if job.spec == '' then
+  if job.specTo < job.specFrom then
     erase(SPEC .. job.id)
   end
   if job.entries > 0 then

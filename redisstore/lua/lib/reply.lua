@@ -7,7 +7,7 @@
 local function put_records(reply, at, list)
   local keys, places = {}, {}
   for _, job in ipairs(list) do
-    if job.spec == '' then
+    if job.specTo < job.specFrom then
       keys[#keys + 1] = SPEC .. job.id
       places[#places + 1] = at + 3
     end
@@ -28,7 +28,7 @@ end
 
 -- size_of returns about how many bytes a job's record adds to a page.
 local function size_of(job)
-  local size = #job.id + job.size
+  local size = #job.id + sizes_of(job)
   if job.last ~= '' then
     local _, _, _, _, place = unpack_entry(job.last)
     if place == 2 then
