@@ -15,7 +15,7 @@ import (
 // HistoryOptions say which histories [RunHistories] runs. Zero fields mean the
 // defaults.
 type HistoryOptions struct {
-	// Seeds is how many histories there are; default 200.
+	// Seeds is how many histories there are; default 100.
 	Seeds int
 	// Steps is how many calls each history makes; default 300.
 	Steps int
@@ -23,7 +23,7 @@ type HistoryOptions struct {
 	// default 1.
 	FirstSeed uint64
 	// CheckEvery is how often, in steps, the whole contents are compared and checked
-	// against what must always hold; default 10. They are at the end in any case.
+	// against what must always hold; default 25. They are at the end in any case.
 	CheckEvery int
 }
 
@@ -71,7 +71,7 @@ func init() {
 
 func (o HistoryOptions) withDefaults() HistoryOptions {
 	if o.Seeds == 0 {
-		o.Seeds = 200
+		o.Seeds = 100
 	}
 	if o.Steps == 0 {
 		o.Steps = 300
@@ -80,7 +80,7 @@ func (o HistoryOptions) withDefaults() HistoryOptions {
 		o.FirstSeed = 1
 	}
 	if o.CheckEvery == 0 {
-		o.CheckEvery = 10
+		o.CheckEvery = 25
 	}
 	return o
 }

@@ -15,6 +15,9 @@ func (g *historian) enqueue() historyCall {
 		r := driver.EnqueueRequest{Spec: g.spec()}
 		if !g.chance(3) {
 			r.ID = pick(g, historyIDs)
+			if r.ID == nestedParent && !g.chance(6) {
+				r.ID = "" // leave it to be a child, mostly
+			}
 		}
 		if g.chance(3) {
 			r.Delay = driver.Millis(pick(g, []int{1, 100, 700}))
@@ -22,7 +25,10 @@ func (g *historian) enqueue() historyCall {
 		if g.chance(3) {
 			r.Dedupe = &driver.Dedupe{Key: pick(g, historyKeys), Extend: g.chance(2), Replace: g.chance(3)}
 			if g.chance(2) {
-				r.Dedupe.TTL = driver.Some(driver.Millis(pick(g, []int{50, 300})))
+				r.Dedupe.TTL = driver.Some(driver.Millis(pick(g, []int{50, 400, 3000})))
+			}
+			if g.chance(2) {
+				r.ID = "" // an id that exists would come first
 			}
 		}
 		batch[i] = r
@@ -81,6 +87,9 @@ func (g *historian) ack() historyCall {
 		if slices.ContainsFunc(batch, func(a driver.Ack) bool { return a.ID == l.ID }) {
 			continue
 		}
+		if len(g.staged[l]) > 0 && !g.chance(5) {
+			continue // it is about to fan out
+		}
 		if j := g.job(l.ID); len(batch) > 0 && j != nil && j.State.Terminal() {
 			continue
 		}
@@ -98,12 +107,29 @@ func (g *historian) ack() historyCall {
 	return ackCall{batch}
 }
 
+// lockOf returns a lock of an active job that suits, if there is one among the
+// newest.
+func (g *historian) lockOf(suits func(l driver.Lock, j *driver.Job) bool) (driver.Lock, bool) {
+	for _, n := range g.Perm(len(g.held)) {
+		l := g.held[n]
+		if j := g.job(l.ID); j != nil && j.State == driver.Active && suits(l, j) {
+			return l, true
+		}
+	}
+	return driver.Lock{}, false
+}
+
 // stage draws the children of a run. Only jobs with an id of the history's own
 // become parents.
 func (g *historian) stage() historyCall {
-	l := g.lock()
-	if !slices.Contains(historyIDs, l.ID) {
-		return g.ack()
+	l, ok := g.lockOf(func(l driver.Lock, j *driver.Job) bool {
+		return slices.Contains(historyIDs, l.ID) && (j.Flow == nil || g.chance(8))
+	})
+	if g.chance(10) {
+		l, ok = driver.Lock{ID: pick(g, historyIDs), Token: "no token"}, true
+	}
+	if !ok {
+		return g.claim()
 	}
 	c := stageCall{ID: l.ID, Token: l.Token}
 	for range 1 + g.IntN(3) {
@@ -127,24 +153,41 @@ func (g *historian) stage() historyCall {
 	return c
 }
 
+// fanOut acks a run that has staged children, and at times one that has not.
 func (g *historian) fanOut() historyCall {
-	var staged []driver.Lock
-	for _, l := range g.held {
-		if len(g.staged[l]) > 0 && !g.chance(5) {
-			staged = append(staged, l)
-		}
-	}
-	l := g.lock()
-	if len(staged) > 0 {
-		l = pick(g, staged)
-	} else if !slices.Contains(historyIDs, l.ID) || !g.chance(4) {
+	l, ok := g.lockOf(func(l driver.Lock, _ *driver.Job) bool {
+		return len(g.staged[l]) > 0 || slices.Contains(historyIDs, l.ID) && g.chance(15)
+	})
+	if !ok {
 		return g.stage()
 	}
 	a := driver.Ack{ID: l.ID, Token: l.Token, Kind: driver.AckFanOut, FailFast: g.chance(2), Children: int64(len(g.staged[l]))}
-	if j := g.job(l.ID); j != nil && j.Flow == nil && !j.CancelRequested && g.chance(10) {
+	if j := g.job(l.ID); j.Flow == nil && !j.CancelRequested && g.chance(10) {
 		a.Children++
 	}
 	return ackCall{[]driver.Ack{a}}
+}
+
+func (g *historian) operate() historyCall {
+	if g.chance(4) {
+		// The races of a cancel with what a run is about to say.
+		l, ok := g.lockOf(func(l driver.Lock, _ *driver.Job) bool { return g.chance(2) || len(g.staged[l]) > 0 })
+		if ok {
+			return operateCall{"cancel", []string{l.ID}}
+		}
+	}
+	return operateCall{pick(g, []string{"cancel", "promote", "retry"}), g.distinctIDs()}
+}
+
+// remove makes room for a job of the same id, mostly.
+func (g *historian) remove() historyCall {
+	for _, n := range g.Perm(len(historyIDs)) {
+		id := historyIDs[n]
+		if j := g.job(id); j != nil && j.State.Terminal() && !g.chance(4) {
+			return removeCall{[]string{id}}
+		}
+	}
+	return removeCall{g.distinctIDs()}
 }
 
 func (g *historian) heartbeat() historyCall {
@@ -218,9 +261,9 @@ func (g *historian) report() historyCall {
 }
 
 func (g *historian) relay() historyCall {
-	c := relayCall{PeekRequest: driver.PeekRequest{Limit: 1 + g.IntN(6)}, Record: !g.chance(4), Deletes: g.chance(2)}
-	if g.chance(3) {
-		c.Hold = pick(g, []driver.Millis{50, 1000})
+	c := relayCall{PeekRequest: driver.PeekRequest{Limit: 1 + g.IntN(6)}, Record: !g.chance(4), Deletes: g.chance(3)}
+	if g.chance(2) {
+		c.Hold = pick(g, []driver.Millis{50, 500, 5000})
 	}
 	if g.chance(4) {
 		c.StoreKeys = pick(g, [][]string{{flowStore}, {"elsewhere"}, {"elsewhere", flowStore}})

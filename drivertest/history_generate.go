@@ -20,6 +20,7 @@ type historian struct {
 	ref     *side
 	now     driver.Time
 	calls   int
+	still   int // so many calls are made at time 0
 
 	assigned []string          // the newest assigned ids
 	held     []driver.Lock     // the newest locks, held or not
@@ -30,7 +31,7 @@ type historian struct {
 
 func newHistorian(seed uint64, h Harness, ref *side) *historian {
 	return &historian{
-		Rand: rand.New(rand.NewPCG(seed, 0x6272616964)), harness: h, ref: ref,
+		Rand: rand.New(rand.NewPCG(seed, 0x6272616964)), harness: h, ref: ref, still: int(seed % 3 * 8),
 		queues: make(map[string]string), staged: make(map[driver.Lock][]driver.StagedChild),
 	}
 }
@@ -140,7 +141,9 @@ func (g *historian) spec() driver.Spec {
 // step draws the next step and the time at which it happens.
 func (g *historian) step() (driver.Time, historyCall) {
 	g.calls++
-	g.now = g.now.Add(pick(g, historySteps))
+	if g.calls > g.still {
+		g.now = g.now.Add(pick(g, historySteps))
+	}
 	if g.chance(50) {
 		g.now = max(0, g.now-20)
 	}
@@ -162,12 +165,12 @@ var draws = []struct {
 	weight int
 	draw   func(g *historian) historyCall
 }{
-	{14, (*historian).enqueue},
-	{5, (*historian).enqueueChildren},
+	{13, (*historian).enqueue},
+	{7, (*historian).enqueueChildren},
 	{2, func(g *historian) historyCall { return cancelByDedupeCall{pick(g, historyNames), pick(g, historyKeys)} }},
 	{18, (*historian).claim},
 	{18, (*historian).ack},
-	{6, (*historian).stage},
+	{8, (*historian).stage},
 	{8, (*historian).fanOut},
 	{3, (*historian).heartbeat},
 	{3, func(g *historian) historyCall {
@@ -183,7 +186,7 @@ var draws = []struct {
 		return lookCall{pick(g, []string{"", "q1", "q2", "none"}), []string{g.id(), g.id()}}
 	}},
 	{7, (*historian).report},
-	{5, (*historian).relay},
+	{7, (*historian).relay},
 	{4, func(g *historian) historyCall { return flowWorkCall{Mark: g.IntN(4)} }},
 	{2, func(g *historian) historyCall {
 		return markCall{[]driver.ChildRef{{FlowID: pick(g, historyIDs), ChildKey: pick(g, historyChildren)}, {FlowID: g.id(), ChildKey: "none"}}}

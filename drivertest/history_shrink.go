@@ -18,7 +18,7 @@ func shrink(t TB, h Harness, o HistoryOptions, seed uint64, steps []historyStep,
 	deadline := time.Now().Add(shrinkLimit)
 	// A difference in the contents shows first where it arises, if they are compared
 	// after each step; on a slow store that costs too much.
-	checkEach := o.CheckEvery <= 10
+	checkEach := o.CheckEvery <= 25
 	fails := func(candidate []historyStep) bool {
 		n, text := replay(t, h, seed, candidate, checkEach)
 		if text == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/braidmq/braid/driver"
@@ -37,16 +38,22 @@ func renderTo(b *strings.Builder, v reflect.Value) {
 		renderStruct(b, v)
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			fmt.Fprintf(b, "%q", v.Bytes())
+			b.WriteString(strconv.Quote(string(v.Bytes())))
 			return
 		}
 		renderList(b, v.Len(), func(i int) { renderTo(b, v.Index(i)) })
 	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
-		renderList(b, len(keys), func(i int) { fmt.Fprintf(b, "%q:%q", keys[i].String(), v.MapIndex(keys[i]).String()) })
+		renderList(b, len(keys), func(i int) {
+			renderTo(b, keys[i])
+			b.WriteByte(':')
+			renderTo(b, v.MapIndex(keys[i]))
+		})
 	case reflect.String:
-		fmt.Fprintf(b, "%q", v.String())
+		b.WriteString(strconv.Quote(v.String()))
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		b.WriteString(strconv.FormatInt(v.Int(), 10))
 	default:
 		fmt.Fprint(b, v.Interface())
 	}
@@ -64,12 +71,13 @@ func renderList(b *strings.Builder, n int, item func(i int)) {
 }
 
 func renderStruct(b *strings.Builder, v reflect.Value) {
-	if set := v.FieldByName("Set"); set.IsValid() && v.NumField() == 2 {
-		if !set.Bool() {
+	t := v.Type()
+	if t.NumField() == 2 && t.Field(1).Name == "Set" { // a driver.Opt
+		if !v.Field(1).Bool() {
 			b.WriteString("absent")
 			return
 		}
-		renderTo(b, v.FieldByName("Value"))
+		renderTo(b, v.Field(0))
 		return
 	}
 	b.WriteByte('{')
@@ -83,8 +91,8 @@ func renderStruct(b *strings.Builder, v reflect.Value) {
 			b.WriteByte(' ')
 		}
 		first = false
-		if !v.Type().Field(i).Anonymous {
-			b.WriteString(v.Type().Field(i).Name)
+		if field := t.Field(i); !field.Anonymous {
+			b.WriteString(field.Name)
 			b.WriteByte(':')
 		}
 		renderTo(b, f)

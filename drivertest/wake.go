@@ -57,8 +57,19 @@ func (t *T) asleep(what string, done <-chan error) {
 	t.Helper()
 	select {
 	case err := <-done:
-		t.Errorf("%s: the wait ended (error %v); want it to go on", what, err)
+		t.Fatalf("%s: the wait ended (error %v); want it to go on", what, err)
 	case <-time.After(meanwhile):
+	}
+}
+
+// endsWith fails unless a wait ends with that error.
+func (t *T) endsWith(what string, done <-chan error, want error) {
+	t.Helper()
+	select {
+	case err := <-done:
+		t.failsWith(what, err, want)
+	case <-time.After(soon):
+		t.Fatalf("%s does not end; want %v", what, want)
 	}
 }
 
@@ -136,7 +147,7 @@ func init() {
 			t.isWoken("the other queue's waiter", other)
 			t.asleep("the waiter of another queue", mine)
 			cancel()
-			t.failsWith("the wait after its context ended", <-mine, context.Canceled)
+			t.endsWith("the wait after its context ended", mine, context.Canceled)
 		})
 
 	registerIf(wakes, "Wake/NotTwice",
@@ -191,12 +202,7 @@ func init() {
 			waiting := t.awaits(ctx, cursor, someQueue)
 			cancel()
 			for _, done := range []<-chan error{waiting, t.awaits(ctx, cursor, someQueue)} {
-				select {
-				case err := <-done:
-					t.failsWith("the wait", err, context.Canceled)
-				case <-time.After(soon):
-					t.Fatalf("a wait does not obey its context")
-				}
+				t.endsWith("the wait", done, context.Canceled)
 			}
 		})
 
@@ -207,12 +213,7 @@ func init() {
 			t.asleep("before Close", waiting)
 			t.must("Close", t.Store.Close())
 			for _, done := range []<-chan error{waiting, t.awaits(t.ctx, 0, someQueue)} {
-				select {
-				case err := <-done:
-					t.failsWith("the wait", err, driver.ErrClosed)
-				case <-time.After(soon):
-					t.Fatalf("Close does not end a wait")
-				}
+				t.endsWith("the wait", done, driver.ErrClosed)
 			}
 		})
 

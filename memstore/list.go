@@ -160,10 +160,14 @@ func (l *listing) eachLane(s *Store, visit func(*lane)) {
 		if q == nil {
 			return
 		}
-		for name, lane := range q.lanes {
-			if jobName == "" || name == jobName {
+		if jobName != "" {
+			if lane := q.lanes[jobName]; lane != nil {
 				visit(lane)
 			}
+			return
+		}
+		for _, lane := range q.lanes {
+			visit(lane)
 		}
 	case jobName != "":
 		if n := s.names[jobName]; n != nil {

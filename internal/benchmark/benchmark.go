@@ -46,12 +46,15 @@ type Report struct {
 
 // Phase is one measurement.
 type Phase struct {
-	Name          string   `json:"name"`
-	Measured      string   `json:"measured"` // what the figures are about
-	Jobs          int      `json:"jobs"`
-	Seconds       float64  `json:"seconds"`
-	JobsPerSecond float64  `json:"jobsPerSecond"`
-	Latency       *Latency `json:"latency,omitempty"` // nil: the phase has none
+	Name          string  `json:"name"`
+	Measured      string  `json:"measured"` // what the figures are about
+	Jobs          int     `json:"jobs"`
+	Seconds       float64 `json:"seconds"`
+	JobsPerSecond float64 `json:"jobsPerSecond"`
+	// CPUMicros is the CPU time per job, of this process and its garbage collector, in
+	// microseconds: what stays the same on a busy machine. 0: unknown.
+	CPUMicros float64  `json:"cpuMicrosPerJob"`
+	Latency   *Latency `json:"latency,omitempty"` // nil: the phase has none
 }
 
 // Latency is a distribution of durations, in milliseconds.
@@ -108,12 +111,14 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	}
 	b.report.Memory.Start = heap()
 	for _, phase := range phases {
+		used := cpuTime()
 		measured, err := phase.run(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("braid: bench: %w (jobs may be left in queue %q)", err, b.queue)
 		}
 		if measured.Jobs > 0 {
 			measured.JobsPerSecond = float64(measured.Jobs) / measured.Seconds
+			measured.CPUMicros = float64(cpuTime()-used) / float64(time.Microsecond) / float64(measured.Jobs)
 			b.report.Phases = append(b.report.Phases, measured)
 			if b.Done != nil {
 				b.Done(measured)

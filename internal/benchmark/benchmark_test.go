@@ -41,7 +41,7 @@ func TestEveryJobIsEnqueuedProcessedAndKeptAsAskedFor(t *testing.T) {
 			t.Fatalf("phases: %+v, told of %q", report.Phases, told)
 		}
 		for _, p := range report.Phases {
-			if p.Jobs == 0 || p.Seconds <= 0 || p.JobsPerSecond <= 0 {
+			if p.Jobs == 0 || p.Seconds <= 0 || p.JobsPerSecond <= 0 || p.CPUMicros <= 0 {
 				t.Errorf("phase %+v", p)
 			}
 			if l := p.Latency; l != nil && !(0 < l.P50 && l.P50 <= l.P95 && l.P95 <= l.P99 && l.P99 <= l.Max) {
@@ -134,13 +134,13 @@ func TestPercentilesAreThoseOfTheNearestRank(t *testing.T) {
 
 func TestTheTextOfAPhase(t *testing.T) {
 	var got bytes.Buffer
-	p := Phase{Name: "some phase", Measured: "this", Jobs: 12345, Seconds: 2, JobsPerSecond: 6172.5,
+	p := Phase{Name: "some phase", Measured: "this", Jobs: 12345, Seconds: 2, JobsPerSecond: 6172.5, CPUMicros: 7.25,
 		Latency: &Latency{Of: "one call", P50: 1, P95: 2.5, P99: 3, Max: 4}}
 	m := Memory{Start: 1_000_000, Backlog: 2_500_000, Processed: 3_000_000, End: 1_000_000, Goroutines: 4}
 	if err := errors.Join(p.WriteText(&got), m.WriteText(&got)); err != nil {
 		t.Fatal(err)
 	}
-	const want = `some phase: 6,173 jobs/s
+	const want = `some phase: 6,173 jobs/s, 7.2 µs of CPU per job
   12,345 jobs in 2.00 s: this
   one call: p50 1.000 ms, p95 2.500 ms, p99 3.000 ms, max 4.000 ms
 memory

@@ -9,8 +9,8 @@ import (
 
 // WriteText writes the phase for people.
 func (p Phase) WriteText(out io.Writer) error {
-	text := fmt.Sprintf("%s: %s jobs/s\n  %s jobs in %.2f s: %s\n",
-		p.Name, grouped(p.JobsPerSecond), grouped(float64(p.Jobs)), p.Seconds, p.Measured)
+	text := fmt.Sprintf("%s: %s jobs/s, %.1f µs of CPU per job\n  %s jobs in %.2f s: %s\n",
+		p.Name, grouped(p.JobsPerSecond), p.CPUMicros, grouped(float64(p.Jobs)), p.Seconds, p.Measured)
 	if l := p.Latency; l != nil {
 		text += fmt.Sprintf("  %s: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms, max %.3f ms\n", l.Of, l.P50, l.P95, l.P99, l.Max)
 	}

@@ -97,9 +97,6 @@ func (d *Demo) look(ctx context.Context, tasks []task) (unfinished []task, err e
 			jobs, err = d.client.GetMany(ctx, ids...)
 			return err
 		})
-		if ctx.Err() != nil {
-			return append(unfinished, tasks...), nil
-		}
 		if err != nil {
 			return append(unfinished, tasks...), fmt.Errorf("braid: read results: %w", err)
 		}

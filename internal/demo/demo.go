@@ -139,7 +139,7 @@ func (d *Demo) Run(ctx context.Context) (*Report, error) {
 	})
 	left, err := d.collect(work, batches)
 	if err != nil {
-		stop(err)
+		stop(err) // after an interrupt, which causes errors, it changes nothing
 	}
 	for batch := range batches { // enqueued, but not collected because of a stop
 		left = append(left, batch...)

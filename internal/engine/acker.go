@@ -25,7 +25,7 @@ type acker struct {
 	closed  bool          // nothing more comes
 	signal  chan struct{} // buffered
 
-	work    []*run // taken over from pending, not all settled
+	work []*run // taken over from pending, not all settled
 
 	sending atomic.Int64 // since when there has been something undelivered, in Unix nanoseconds; 0: not
 	ends    []RunEnd     // used again for each batch
@@ -121,7 +121,7 @@ func (a *acker) deliverAll(hard context.Context, runs []*run) []*run {
 		if wait = pauseFor; wait > 0 {
 			break
 		}
-		a.sending.Store(time.Now().UnixNano())
+		a.progress()
 	}
 	if len(failed)+len(rest) == 0 {
 		clear(runs)
@@ -132,6 +132,17 @@ func (a *acker) deliverAll(hard context.Context, runs []*run) []*run {
 		a.rest(hard, wait)
 	}
 	return left
+}
+
+// progress notes that results get through. Queues that held back go on.
+func (a *acker) progress() {
+	held := a.overdue()
+	a.sending.Store(time.Now().UnixNano())
+	if held {
+		for _, q := range a.engine.queues {
+			q.offer()
+		}
+	}
 }
 
 // rest waits after a failure; less long at shutdown, where the time is bounded.

@@ -65,6 +65,44 @@ func (countingObserver) RunsEnded([]RunEnd)  {}
 func (countingObserver) LocksLost(int)       {}
 func (countingObserver) Stuck(int)           {}
 
+// BenchmarkPickUp is the time from an enqueue to the start of its handler on an
+// idle worker.
+func BenchmarkPickUp(b *testing.B) {
+	store := memstore.New()
+	defer store.Close()
+	started := make(chan time.Time, 1)
+	e, err := New(Config{
+		Store: store, Queues: []Queue{{Name: "q", Slots: 10}},
+		Handlers: map[string]Handler{"noop": {Run: func(context.Context, *Run) ([]byte, error) {
+			started <- time.Now()
+			return nil, nil
+		}}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	request := []driver.EnqueueRequest{{Spec: driver.Spec{Name: "noop", Queue: "q", AttemptsMax: 1}}}
+	var took []time.Duration
+	for b.Loop() {
+		time.Sleep(200 * time.Microsecond) // the worker becomes idle
+		start := time.Now()
+		if _, err := store.Enqueue(ctx, driver.TimeOf(start), request); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, (<-started).Sub(start))
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		b.Fatal(err)
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
 // BenchmarkGroupAlone is what grouping costs a caller that is alone.
 func BenchmarkGroupAlone(b *testing.B) {
 	g := NewGroup(func(_ context.Context, batch []int) ([]int, error) { return batch, nil }, 250)

@@ -12,6 +12,36 @@ import (
 // longLock makes heartbeats so rare that a test does not meet one by chance.
 func longLock(c *Config) { c.LockDuration = time.Hour }
 
+// awaitPush waits until the engine was told of a cancel request for a job that it
+// does not have; again, if not nil, repeats the request meanwhile.
+func (r *rig) awaitPush(id string, again func()) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		r.engine.cancels.mu.Lock()
+		_, known := r.engine.cancels.recent[id]
+		r.engine.cancels.mu.Unlock()
+		if known {
+			return
+		}
+		if again != nil {
+			again()
+		}
+	}
+	r.t.Error("no cancel request was pushed")
+}
+
+// awaitWatch waits until cancel requests reach the engine.
+func (r *rig) awaitWatch() {
+	r.t.Helper()
+	id := r.enqueue(1, func(q *driver.EnqueueRequest) { q.Queue = "probe" })
+	_, err := r.memory.Claim(r.t.Context(), now(), driver.ClaimRequest{
+		Queue: "probe", Names: []string{"job"}, Token: "probe", Limit: 1, LockDuration: 1_000_000,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.awaitPush(id, func() { r.requestCancel(id) })
+}
+
 func TestACancelOfARunningJobIsPushed(t *testing.T) {
 	started := make(chan *Run, 1)
 	causes := make(chan error, 1)
@@ -21,6 +51,7 @@ func TestACancelOfARunningJobIsPushed(t *testing.T) {
 		causes <- context.Cause(ctx)
 		return nil, ctx.Err()
 	}, longLock)
+	r.awaitWatch()
 	id := r.enqueue(1)
 	receive(t, started, "the run")
 	at := time.Now()
@@ -49,23 +80,16 @@ func TestWithoutPushACancelComesWithTheHeartbeat(t *testing.T) {
 }
 
 func TestACancelThatComesWhileItsClaimIsUnderWayIsNotMissed(t *testing.T) {
-	started := make(chan *Run, 2)
-	r := startRig(t, untilDone(started), longLock)
-	first := r.enqueue(1)
-	receive(t, started, "the first run")
-	r.requestCancel(first)
-	r.await(first, driver.Cancelled) // so the watch is up
-
+	r := startRig(t, untilDone(nil), longLock)
+	r.awaitWatch()
+	requested := false
 	r.store.Inject(nil, func(_ context.Context, _ string, err error) error {
 		// The store has answered; the engine does not have the job yet.
-		jobs, listErr := r.memory.List(context.Background(), driver.ListRequest{States: []driver.State{driver.Active}})
-		if listErr == nil && len(jobs.Jobs) == 1 {
-			r.requestCancel(jobs.Jobs[0].ID)
-			eventually(t, "the push has come", func() bool {
-				r.engine.cancels.mu.Lock()
-				defer r.engine.cancels.mu.Unlock()
-				return len(r.engine.cancels.recent) == 2
-			})
+		page, listErr := r.memory.List(context.Background(), driver.ListRequest{Queue: "q", States: []driver.State{driver.Active}})
+		if listErr == nil && len(page.Jobs) == 1 && !requested {
+			requested = true
+			r.requestCancel(page.Jobs[0].ID)
+			r.awaitPush(page.Jobs[0].ID, nil)
 		}
 		return err
 	}, "Claim")
@@ -81,6 +105,7 @@ func TestAWatchForCancelsThatFailsIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	end()
+	r.awaitWatch()
 	id := r.enqueue(1)
 	receive(t, started, "the run")
 	r.requestCancel(id)
@@ -106,6 +131,7 @@ func TestAfterACancelRequestAnErrorIsCancelledAndAResultCounts(t *testing.T) {
 				<-ctx.Done()
 				return c.exit, c.err
 			}, longLock, func(config *Config) { config.OnFailure = func(_ context.Context, f Failure) { hook <- f } })
+			r.awaitWatch()
 			id := r.enqueue(1)
 			receive(t, started, "the run")
 			r.requestCancel(id)
@@ -138,6 +164,7 @@ func TestARunsContextKeepsTheRulesOfContexts(t *testing.T) {
 		results <- result{childCause: context.Cause(child), afterCause: context.Cause(ctx)}
 		return nil, child.Err()
 	}, longLock)
+	r.awaitWatch()
 	id := r.enqueue(1)
 	ctx := receive(t, started, "the run")
 	r.requestCancel(id)

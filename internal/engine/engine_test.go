@@ -210,7 +210,11 @@ func TestManyJobsLeaveNothingBehind(t *testing.T) {
 			return nil, errors.New("now and then")
 		}
 		return nil, nil
-	}, func(c *Config) { c.Queues[0].Slots = 50; c.LockDuration = 30 * time.Second; c.Logger = slog.New(slog.DiscardHandler) })
+	}, func(c *Config) {
+		c.Queues[0].Slots = 50
+		c.LockDuration = 30 * time.Second
+		c.Logger = slog.New(slog.DiscardHandler)
+	})
 	keepNone := &driver.Keep{Completed: driver.Retention{Count: driver.Some(int64(0))}}
 	round := func() (heap uint64, goroutines int) {
 		for range jobs / 1000 {
@@ -225,7 +229,7 @@ func TestManyJobsLeaveNothingBehind(t *testing.T) {
 	}
 	r.start()
 	round()
-	heap, goroutines := round()
+	heap, _ := round()
 	for range 2 {
 		round()
 	}
@@ -233,8 +237,8 @@ func TestManyJobsLeaveNothingBehind(t *testing.T) {
 	if heapAfter > heap+4<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", heap, heapAfter)
 	}
-	if goroutinesAfter > goroutines+5 {
-		t.Errorf("goroutines grew from %d to %d", goroutines, goroutinesAfter)
+	if most := 50 + 20; goroutinesAfter > most { // an executor per slot, and some loops
+		t.Errorf("%d goroutines are left, want at most %d", goroutinesAfter, most)
 	}
 	stats := r.engine.Stats().Queues[0]
 	if stats.Running+stats.Queued+stats.Unacked != 0 {

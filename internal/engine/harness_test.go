@@ -43,7 +43,7 @@ func newRig(t *testing.T, handle handlerFunc, change ...func(*Config)) *rig {
 		Store: r.store, StoreName: "main", WorkerID: "w",
 		Queues:       []Queue{{Name: "q", Slots: 4}},
 		Handlers:     map[string]Handler{"job": {Run: handle}},
-		LockDuration: 200 * time.Millisecond, Grace: 2 * time.Second, StuckAfter: 100 * time.Millisecond,
+		LockDuration: 200 * time.Millisecond, Grace: 2 * time.Second, StuckAfter: 3 * time.Second,
 		CallTimeout: 2 * time.Second, PollInterval: 5 * time.Second,
 		Backoff: &driver.Backoff{Kind: driver.BackoffFixed},
 		Logger:  slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -132,7 +132,7 @@ func TestAHandlerThatIgnoresTheShutdownIsReportedAndItsResultIsDropped(t *testin
 		started <- run
 		<-release
 		return []byte(`"too late"`), nil
-	}, impatient)
+	}, impatient, func(c *Config) { c.StuckAfter = 50 * time.Millisecond })
 	id := r.enqueue(1)
 	receive(t, started, "the run")
 	err := r.stop()

@@ -98,7 +98,7 @@ func TestAHandlerThatIgnoresItsContextKeepsSlotAndLockAndIsReported(t *testing.T
 			<-release
 		}
 		return nil, nil
-	}, func(c *Config) { c.Queues[0].Slots = 1; c.StuckAfter = 20 * time.Millisecond })
+	}, patientLock, func(c *Config) { c.Queues[0].Slots = 1; c.StuckAfter = 20 * time.Millisecond })
 	id := r.enqueue(1, func(q *driver.EnqueueRequest) {
 		q.Timeout, q.AttemptsMax = driver.Some[driver.Millis](10), 1
 		q.Metadata = map[string]string{"deaf": "yes"}

@@ -43,8 +43,9 @@ func Open(_ context.Context, raw string) (driver.Store, error) {
 			return nil, refuse(raw, "a memory store has no address; use memory:")
 		}
 		return memstore.New(), nil
+	default:
+		return nil, refuse(raw, "has an unknown scheme; use "+known())
 	}
-	return nil, refuse(raw, "has an unknown scheme; use "+known())
 }
 
 // Redact returns the URL without what may be secret: the password, and every
