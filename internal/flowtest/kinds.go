@@ -31,6 +31,7 @@ const (
 	falter   = "falter"  // fails once, then succeeds
 	overrun  = "overrun" // runs out of its time
 	hold     = "hold"    // waits for the end of its context
+	linger   = "linger"  // takes some time
 	putOff   = "put off" // snoozes once
 	stepTime = 20 * time.Millisecond
 )
@@ -42,6 +43,9 @@ type sum struct {
 	Cancelled int64 `json:"cancelled"`
 	Value     int   `json:"value"` // of all completed steps below
 }
+
+// Total returns the number of the flow's own children.
+func (s sum) Total() int64 { return s.Completed + s.Failed + s.Cancelled }
 
 // stepQueue is where steps wait, apart from parents, which they would keep waiting.
 const stepQueue = "steps"
@@ -58,6 +62,7 @@ type kinds struct {
 	// "collect"; nil: nothing does. They are set before a process starts.
 	before  func(ctx context.Context, s step) error
 	observe func(ctx context.Context, phase string)
+	reading func(ctx context.Context, results *braid.Results) error // before each collect
 }
 
 func newKinds(separate bool) *kinds {
@@ -156,6 +161,12 @@ func (s step) run(ctx context.Context) (int, error) {
 		if time.Since(current.EnqueuedAt) < stepTime {
 			return 0, braid.Snooze(stepTime)
 		}
+	case linger:
+		select {
+		case <-time.After(stepTime):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
 	case overrun, hold:
 		<-ctx.Done()
 		return 0, context.Cause(ctx)
@@ -185,6 +196,11 @@ func (k *kinds) handle(p *process, level int, flow *braid.Flow[plan, sum]) {
 			if n := p.runs.count(p.runs.collects, ctx); todo.Trouble && n == 1 {
 				return sum{}, errors.New("the first collect fails")
 			}
+			if k.reading != nil {
+				if err := k.reading(ctx, results); err != nil {
+					return sum{}, err
+				}
+			}
 			return k.collect(ctx, level, results)
 		})
 }
@@ -197,6 +213,9 @@ func (k *kinds) observed(ctx context.Context, phase string) {
 
 func stepKey(i int) string { return fmt.Sprintf("step-%06d", i) }
 func flowKey(i int) string { return fmt.Sprintf("flow-%06d", i) }
+
+// unsoundResults begins the error of a collect whose results do not add up.
+const unsoundResults = "the counts are not those of the results"
 
 // collect adds up the results, and holds the counts against them.
 func (k *kinds) collect(ctx context.Context, level int, results *braid.Results) (sum, error) {
@@ -231,7 +250,7 @@ func (k *kinds) collect(ctx context.Context, level int, results *braid.Results) 
 	}
 	counts := braid.ResultCounts{Completed: total.Completed, Failed: total.Failed, Cancelled: total.Cancelled}
 	if counts != results.Counts {
-		return sum{}, braid.Unrecoverable(fmt.Errorf("counts %+v, results %+v", results.Counts, counts))
+		return sum{}, braid.Unrecoverable(fmt.Errorf("%s: %+v and %+v", unsoundResults, results.Counts, counts))
 	}
 	return total, nil
 }

@@ -23,6 +23,7 @@ const (
 	lockDuration  = 5 * time.Second
 	shortLock     = 300 * time.Millisecond // where a process dies
 	patience      = 30 * time.Second       // how long a test waits for anything
+	atOnce        = 12                     // how many scenarios of a test
 )
 
 // rig is a pair of stores with what a test needs. Processes come and go on it; the
@@ -218,8 +219,7 @@ func (r *rig) counts(store string) driver.Counts {
 }
 
 // scenarios runs tests side by side: they wait more than they work.
-func scenarios[S fmt.Stringer](t *testing.T, all []S, run func(*testing.T, S)) {
-	const atOnce = 12
+func scenarios[S fmt.Stringer](t *testing.T, atOnce int, all []S, run func(*testing.T, S)) {
 	next := make(chan S)
 	var running sync.WaitGroup
 	for range atOnce {
