@@ -76,12 +76,7 @@ func newFlowUpkeep(w *Worker) *flowUpkeep {
 	var loops []maintain.Loop
 	for name := range from {
 		for to, parent := range stores {
-			relay := flow.Relay{From: stores[name], To: parent, Recorded: func(reports int, settledEarly bool) {
-				shared.metrics.reported(to, reports)
-				if settledEarly {
-					u.Pulse(sweepLoop(to))
-				}
-			}}
+			relay := flow.Relay{From: stores[name], To: parent, Recorded: u.recorded(shared.metrics, to)}
 			loops = append(loops, maintain.Loop{Name: relayLoop(name, to), Interval: w.options.SweepInterval, Run: relay.Drain})
 		}
 	}
@@ -89,7 +84,7 @@ func newFlowUpkeep(w *Worker) *flowUpkeep {
 		sweep := flow.Sweep{
 			Parents: stores[name], Stores: stores,
 			PendingAge: driver.MillisOf(w.options.SweepInterval), Budget: w.options.SweepInterval / 2,
-			Reported:  func(reports int) { shared.metrics.reported(name, reports) },
+			Recorded:  u.recorded(shared.metrics, name),
 			Cascaded:  func(children int) { shared.metrics.cascaded(name, children) },
 			CascadeTo: func(store string) { u.Pulse(sweepLoop(store)); u.pulseFrom(store) },
 		}
@@ -97,6 +92,18 @@ func newFlowUpkeep(w *Worker) *flowUpkeep {
 	}
 	u.Runner = maintain.NewRunner(loops, w.logger(), nil)
 	return u
+}
+
+// recorded is told of reports to parents in a store. A parent that settled early has
+// children to cancel, and may itself be a child, whose own parent waits for the news.
+func (u *flowUpkeep) recorded(metrics *metrics, parents string) func(reports int, settledEarly bool) {
+	return func(reports int, settledEarly bool) {
+		metrics.reported(parents, reports)
+		if settledEarly {
+			u.Pulse(sweepLoop(parents))
+			u.pulseFrom(parents)
+		}
+	}
 }
 
 func relayLoop(from, to string) string { return "relay " + from + " to " + to }

@@ -18,8 +18,9 @@ type Sweep struct {
 	PendingAge driver.Millis
 	// Budget is how long one Run goes on.
 	Budget time.Duration
-	// Reported and Cascaded are told what was done. Nil: nobody.
-	Reported func(reports int)
+	// Recorded is told of reports as that of [Relay] is, Cascaded of cancelled children.
+	// Nil: nobody.
+	Recorded func(reports int, settledEarly bool)
 	Cascaded func(children int)
 	// CascadeTo is told of a store in which children were cancelled: parents among
 	// them have children of their own to cancel. Nil: nobody.
@@ -124,11 +125,12 @@ func (r *sweepRound) reconcile(ctx context.Context, store Store, rows []driver.C
 		}
 	}
 	if len(reports) > 0 {
-		if _, err := r.Parents.record(ctx, reports); err != nil {
+		results, err := r.Parents.record(ctx, reports)
+		if err != nil {
 			return err
 		}
-		if r.Reported != nil {
-			r.Reported(len(reports))
+		if r.Recorded != nil {
+			r.Recorded(len(reports), settledEarly(reports, results))
 		}
 	}
 	if len(missing) > 0 {
@@ -140,7 +142,7 @@ func (r *sweepRound) reconcile(ctx context.Context, store Store, rows []driver.C
 // recreate enqueues children whose job is not there, unless their outcome is on its
 // way: a job that is not kept leaves nothing but its entry in the outbox.
 func (r *sweepRound) recreate(ctx context.Context, store Store, missing []driver.Child) error {
-	relay := Relay{From: store, To: r.Parents}
+	relay := Relay{From: store, To: r.Parents, Recorded: r.Recorded}
 	if err := relay.DrainAll(ctx); err != nil {
 		return err
 	}

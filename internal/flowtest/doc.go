@@ -41,6 +41,7 @@ var together = []test{
 	{"a parent that is cancelled cancels its children", cancelledParent},
 	{"a failed parent that is retried collects what was recorded", retriedParent},
 	{"three levels settle in every mix", everyMix},
+	{"nothing waits for a sweep", nothingWaitsForSweeps},
 	{"open flows finish before new ones start", openFlowsFirst},
 	{"a flow survives the death of its worker at every step", deathAtEveryStep},
 	{"a flow survives the death of its worker at any call", deathAtAnyCall},
@@ -54,5 +55,5 @@ func Run(t *testing.T, pair Pair) {
 	for _, test := range alone {
 		t.Run(test.name, func(t *testing.T) { test.run(t, pair) })
 	}
-	scenarios(t, 4, together, func(t *testing.T, test test) { test.run(t, pair) })
+	scenarios(t, 6, together, func(t *testing.T, test test) { test.run(t, pair) })
 }

@@ -43,6 +43,27 @@ func everyMix(t *testing.T, pair Pair) {
 	r.oneSettle()
 }
 
+// nothingWaitsForSweeps runs flows whose workers sweep so rarely that whatever is not
+// pushed would be late.
+func nothingWaitsForSweeps(t *testing.T, pair Pair) {
+	r := newRig(t, pair)
+	r.start(nil, func(o *braid.WorkerOptions) { o.SweepInterval = 10 * patience })
+	failing := plan{Strict: true, Steps: append(steps(1, fail), steps(10, hold)...)}
+	middle := plan{Strict: true, Flows: []plan{failing, {Steps: steps(3, succeed)}}}
+	plans := []plan{
+		{Flows: []plan{middle}, Steps: steps(1, succeed)},
+		{Flows: []plan{middle}, Strict: true, Steps: steps(3, hold)},
+		{Flows: []plan{{Strict: true, Steps: steps(1, fail)}}},
+		{Flows: []plan{{Flows: []plan{{}}}}},
+		{},
+	}
+	for i, todo := range plans {
+		r.endsAs(r.enqueue(fmt.Sprint("flow ", i), todo), todo)
+	}
+	r.settled()
+	r.oneSettle()
+}
+
 func openFlowsFirst(t *testing.T, pair Pair) {
 	r := newRig(t, pair)
 	const flows = 6
