@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -33,6 +34,9 @@ type FanOut struct {
 const (
 	stagePage  = driver.ChunkJobs
 	stageBytes = driver.ChunkBytes / 2
+	// startPatience is how long the start of children is tried, before it is left to the
+	// sweep.
+	startPatience = 20 * time.Second
 )
 
 func newFanOut(ctx context.Context, w *Worker, f *flowDefinition, run *engine.Run) *FanOut {
@@ -200,7 +204,7 @@ func (out *FanOut) landed(ctx context.Context, state driver.State) {
 		return
 	}
 	stores := shared.flowStores()
-	err := stores.Dispatch(ctx, stores[out.parent.store.name], out.run.Job.ID, out.children)
+	err := stores.Dispatch(ctx, stores[out.parent.store.name], out.run.Job.ID, out.children, startPatience)
 	if err != nil {
 		out.run.Logger().Warn("braid: not all children of the flow could be started yet; the flow sweep will", "flow", out.flow.name, "error", err)
 	}

@@ -18,22 +18,24 @@ const (
 // Dispatch enqueues the children of a parked parent in their stores. Before and
 // after each chunk it looks whether the parent is still parked; if not, it cancels
 // the chunk, because an early settle may have cascaded before the chunk was there.
-// What it does not get to, for an error or the end of ctx, the sweep does.
-func (s Stores) Dispatch(ctx context.Context, parent Store, flowID string, children []driver.StagedChild) error {
-	parked, err := isParked(ctx, parent, flowID)
+// Calls that fail are repeated for as long as patience lasts. What it does not get to,
+// for an error or the end of ctx, the sweep does.
+func (s Stores) Dispatch(ctx context.Context, parent Store, flowID string, children []driver.StagedChild, patience time.Duration) error {
+	until := time.Now().Add(patience)
+	parked, err := isParked(ctx, until, parent, flowID)
 	var errs []error
 	for len(children) > 0 && parked && err == nil {
 		chunk := children[:min(dispatchChunk, len(children))]
 		children = children[len(chunk):]
 		byStore := groupByStore(chunk, func(c driver.StagedChild) string { return c.StoreKey })
 		for key, group := range byStore {
-			if err := s.enqueue(ctx, key, group); err != nil {
+			if err := s.enqueue(ctx, until, key, group); err != nil {
 				errs = append(errs, err)
 			}
 		}
-		if parked, err = isParked(ctx, parent, flowID); err == nil && !parked {
+		if parked, err = isParked(ctx, until, parent, flowID); err == nil && !parked {
 			for key, group := range byStore {
-				if err := s.cancelChildren(ctx, key, group); err != nil {
+				if err := s.cancelChildren(ctx, until, key, group); err != nil {
 					errs = append(errs, err)
 				}
 			}
@@ -42,7 +44,7 @@ func (s Stores) Dispatch(ctx context.Context, parent Store, flowID string, child
 	return errors.Join(append(errs, err)...)
 }
 
-func (s Stores) enqueue(ctx context.Context, key string, children []driver.StagedChild) error {
+func (s Stores) enqueue(ctx context.Context, until time.Time, key string, children []driver.StagedChild) error {
 	store, err := s.find(key)
 	if err != nil {
 		return err
@@ -51,13 +53,13 @@ func (s Stores) enqueue(ctx context.Context, key string, children []driver.Stage
 	for i, c := range children {
 		batch[i] = c.Request
 	}
-	return call(ctx, func(ctx context.Context) error {
+	return insist(ctx, until, func(ctx context.Context) error {
 		_, err := store.Driver.Enqueue(ctx, store.Now(), batch)
 		return err
 	})
 }
 
-func (s Stores) cancelChildren(ctx context.Context, key string, children []driver.StagedChild) error {
+func (s Stores) cancelChildren(ctx context.Context, until time.Time, key string, children []driver.StagedChild) error {
 	store, err := s.find(key)
 	if err != nil {
 		return err
@@ -66,7 +68,7 @@ func (s Stores) cancelChildren(ctx context.Context, key string, children []drive
 	for i, c := range children {
 		ids[i] = c.Request.ID
 	}
-	return call(ctx, func(ctx context.Context) error {
+	return insist(ctx, until, func(ctx context.Context) error {
 		_, err := store.Driver.Cancel(ctx, store.Now(), ids)
 		return err
 	})
@@ -80,13 +82,30 @@ func (s Stores) find(key string) (Store, error) {
 	return store, nil
 }
 
-func isParked(ctx context.Context, parent Store, flowID string) (parked bool, err error) {
-	err = call(ctx, func(ctx context.Context) error {
+func isParked(ctx context.Context, until time.Time, parent Store, flowID string) (parked bool, err error) {
+	err = insist(ctx, until, func(ctx context.Context) error {
 		jobs, err := parent.Driver.Jobs(ctx, []string{flowID})
 		parked = err == nil && jobs[0] != nil && jobs[0].State == driver.WaitingChildren
 		return err
 	})
 	return parked, err
+}
+
+// insist makes a call, and repeats it until then while the store says that this can
+// help. The call must be idempotent.
+func insist(ctx context.Context, until time.Time, do func(context.Context) error) error {
+	const shortest, longest = 20 * time.Millisecond, time.Second
+	for rest := shortest; ; rest = min(2*rest, longest) {
+		err := call(ctx, do)
+		if err == nil || !driver.Retryable(err) || time.Now().Add(rest).After(until) {
+			return err
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // call makes one call to a store, under a time limit.

@@ -168,7 +168,7 @@ func (r *sweepRound) recreate(ctx context.Context, store Store, missing []driver
 			}
 		}
 		if len(pending) > 0 {
-			errs = append(errs, r.Stores.Dispatch(ctx, r.Parents, flowID, pending))
+			errs = append(errs, r.Stores.Dispatch(ctx, r.Parents, flowID, pending, 0))
 		}
 	}
 	return errors.Join(errs...)
