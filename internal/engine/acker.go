@@ -316,6 +316,9 @@ func (a *acker) done(runs []*run) {
 		if r.landed != nil {
 			e.land(r)
 		}
+		if e.config.ChildEnded != nil && r.Job.Parent != nil && r.result.Terminal() {
+			e.guard("what follows a child's end", func() { e.config.ChildEnded(r.Job.Parent.ParentStoreKey) })
+		}
 	}
 	if o := e.config.Observer; o != nil {
 		a.ends = a.ends[:0]
