@@ -27,7 +27,7 @@ type Form struct {
 func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
-		{Scheme: "redis", Example: "redis://host:6379/0?prefix=braid", About: "Redis 6.2 or newer, or Valkey; rediss:// for TLS"},
+		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
 
@@ -45,10 +45,10 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 			return nil, refuse(raw, "a memory store has no address; use memory:")
 		}
 		return memstore.New(), nil
-	case "redis", "rediss":
-		store, err := redisstore.Open(ctx, raw)
+	case "redis", "rediss", "unix":
+		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {
-			return nil, err // not a nil *Store in a driver.Store
+			return nil, err
 		}
 		return store, nil
 	default:
