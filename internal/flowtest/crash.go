@@ -87,7 +87,7 @@ func (m moment) String() string { return fmt.Sprintf("%v %d", m.at, m.number) }
 // deathAtAnyCall lets a worker with a nested flow in hand die at its calls, one after
 // the other. It may have finished the flow before a late one.
 func deathAtAnyCall(t *testing.T, pair Pair) {
-	const calls, stride = 96, 4
+	const calls, stride = 96, 6
 	var moments []moment
 	for n := range calls / stride {
 		at := point{nth: n * stride, after: n%2 == 1}
