@@ -221,6 +221,6 @@ func (c *clientShared) check(err error) {
 }
 
 const (
-	groupLimit  = 1000             // the most enqueues in one grouped call
+	groupLimit  = 1000             // the most enqueues in one call
 	callTimeout = 10 * time.Second // of one call to a store
 )
