@@ -46,8 +46,9 @@ soak: setup ## run SOAK (20) times as many random histories and flows, with the 
 	BRAID_SOAK=$(SOAK) $(GO) test -race -timeout 0 -run "Histor|Random|Conforms/History" $(TESTFLAGS) $(PKG)
 
 .PHONY: lint
-lint: $(LINTER) ## run go vet and the linters of .golangci.yaml
+lint: $(LINTER) ## run go vet, also as for 32 bits, and the linters of .golangci.yaml
 	$(GO) vet ./...
+	GOARCH=386 $(GO) vet ./...
 	$(LINTER) run ./...
 
 .PHONY: fmt
