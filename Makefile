@@ -86,6 +86,10 @@ bench: ## measure the memory store (ARGS='--store URL …' for another)
 bench-redis: setup ## measure the Redis store beside asynq and BullMQ (ARGS='-jobs 100000 -rounds 3')
 	@cd bench && $(GO) run ./redis $(ARGS)
 
+.PHONY: bench-flows
+bench-flows: setup ## measure flows beside plain jobs (ARGS='-store memory')
+	@cd bench && $(GO) run ./flows $(ARGS)
+
 .PHONY: bench-growth
 bench-growth: setup ## compare each operation on an empty store with one on a full store (ARGS='-store redis')
 	@cd bench && $(GO) run ./growth $(ARGS)
