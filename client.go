@@ -109,20 +109,33 @@ func NewClient(store driver.Store, opts ...ClientOption) *Client {
 	if shared.logger == nil {
 		shared.logger = slog.Default()
 	}
-	return &Client{shared: shared, store: shared.stores[DefaultStore]}
+	return &Client{shared: shared, store: shared.lookUp(DefaultStore)}
 }
 
 // On returns a view of the client whose verbs act on the store of that name. An
 // unknown name is an error of the view's first call.
 func (c *Client) On(store string) *Client {
+	if c.made() != nil {
+		return c
+	}
 	return &Client{shared: c.shared, store: c.shared.lookUp(store)}
 }
 
 // Stores returns the names of the client's stores, sorted.
-func (c *Client) Stores() []string { return slices.Sorted(maps.Keys(c.shared.stores)) }
+func (c *Client) Stores() []string {
+	if c.made() != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.shared.stores))
+}
 
 // StoreName returns the name of the store that the client's verbs act on.
-func (c *Client) StoreName() string { return c.store.name }
+func (c *Client) StoreName() string {
+	if c.made() != nil {
+		return ""
+	}
+	return c.store.name
+}
 
 // Ping returns nil if the store can serve a call now.
 func (c *Client) Ping(ctx context.Context) error {
@@ -137,14 +150,28 @@ func (c *Client) Ping(ctx context.Context) error {
 // Close ends what the client runs in the background and makes later calls return
 // ErrClientClosed. It leaves the stores open. It is idempotent.
 func (c *Client) Close() {
+	if c.made() != nil {
+		return
+	}
 	c.shared.mu.Lock()
 	c.shared.end()
 	c.shared.mu.Unlock()
 	c.shared.tasks.Wait()
 }
 
+// made returns an error unless the client comes from NewClient.
+func (c *Client) made() error {
+	if c == nil || c.shared == nil {
+		return &driver.InvalidError{Field: "client", Reason: "is nil or empty; make one with braid.NewClient"}
+	}
+	return nil
+}
+
 // ready returns what keeps the client from making a call.
 func (c *Client) ready() error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	if c.shared.err != nil {
 		return c.shared.err
 	}
@@ -172,7 +199,7 @@ func (c *Client) now() driver.Time { return c.store.clock.Now() }
 // forDefinition returns the view for a definition: of the store that it is bound to,
 // or this one.
 func (c *Client) forDefinition(store string) *Client {
-	if store == "" || store == c.store.name {
+	if store == "" || c.made() != nil || store == c.store.name {
 		return c
 	}
 	return c.On(store)

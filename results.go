@@ -56,7 +56,7 @@ func (j *Job[P, R]) Results(ctx context.Context, results *Results) iter.Seq2[Chi
 				yield(ChildResult[R]{}, err)
 				return
 			}
-			if child.Name != j.name {
+			if child.Name != j.Name() {
 				continue
 			}
 			if !yield(childResult[R](child), nil) {

@@ -52,8 +52,9 @@ func NewWorker(client *Client, options WorkerOptions) *Worker {
 		client: client, handlers: make(map[string]*storeHandlers),
 		stopping: make(chan struct{}), done: make(chan struct{}),
 	}
-	if client == nil {
-		w.refuse(&driver.InvalidError{Field: "client", Reason: "is nil; make one with braid.NewClient"})
+	if err := client.made(); err != nil {
+		w.client = nil
+		w.refuse(err)
 		return w
 	}
 	w.refuse(client.shared.err)
@@ -63,7 +64,7 @@ func NewWorker(client *Client, options WorkerOptions) *Worker {
 }
 
 func (w *Worker) refuse(err error) {
-	if err != nil {
+	if err != nil && w.made() {
 		w.err = append(w.err, err)
 	}
 }
@@ -75,7 +76,7 @@ func (w *Worker) refuse(err error) {
 // such as a second handler, are returned by [Worker.Run].
 func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload P) (R, error)) {
 	if handler == nil {
-		w.refuse(&driver.InvalidError{Field: "handler", Value: j.name, Reason: "is nil; give it a function"})
+		w.refuse(&driver.InvalidError{Field: "handler", Value: j.Name(), Reason: "is nil; give it a function"})
 		return
 	}
 	run := func(ctx context.Context, run *engine.Run) ([]byte, error) {
@@ -97,7 +98,11 @@ func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload 
 		encoded, err := encode(result)
 		return w.checkResult(encoded, err)
 	}
-	w.register(&j.settings, engine.Handler{Run: run, Retryable: j.retryIf})
+	handle := engine.Handler{Run: run}
+	if j != nil {
+		handle.Retryable = j.retryIf
+	}
+	w.register(j.definition(), handle)
 }
 
 // observe runs a handler inside its span and the middleware.
@@ -121,7 +126,7 @@ func (w *Worker) checkResult(exit []byte, err error) ([]byte, error) {
 
 // register files a handler under the definition's store.
 func (w *Worker) register(s *settings, handler engine.Handler) {
-	if w.client == nil {
+	if !w.made() || w.client == nil {
 		return
 	}
 	if s.err != nil {
@@ -160,6 +165,9 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 // registrations before anything has started, or an error that names the handlers
 // that did not end.
 func (w *Worker) Run(ctx context.Context) error {
+	if !w.made() {
+		return &driver.InvalidError{Field: "worker", Reason: "is nil or empty; make one with braid.NewWorker"}
+	}
 	w.mu.Lock()
 	if w.started {
 		w.mu.Unlock()
@@ -205,6 +213,9 @@ func (w *Worker) Run(ctx context.Context) error {
 // Stop ends Run and waits until it has returned, or ctx ends. It may be called
 // several times, from anywhere but a handler; before Run it keeps Run from working.
 func (w *Worker) Stop(ctx context.Context) error {
+	if !w.made() {
+		return nil
+	}
 	w.stopOnce.Do(func() { close(w.stopping) })
 	w.mu.Lock()
 	started := w.started
@@ -219,6 +230,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// made reports whether the worker comes from NewWorker.
+func (w *Worker) made() bool { return w != nil && w.stopping != nil }
 
 // assemble checks the registrations and builds what runs.
 func (w *Worker) assemble() error {

@@ -125,6 +125,11 @@ func (o WorkerOptions) validate() error {
 	case o.FailStalled && o.MaxStalled > 0:
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "contradicts FailStalled; set one of them")
 	}
+	for i, middleware := range o.Middleware {
+		if middleware == nil {
+			return refuse("Middleware["+strconv.Itoa(i)+"]", "", "is nil; give it a function, or leave it out")
+		}
+	}
 	for queue, slots := range o.Queues {
 		if err := driver.CheckText("WorkerOptions.Queues", queue, driver.MaxNameBytes); err != nil {
 			return err
