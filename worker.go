@@ -35,7 +35,7 @@ type Worker struct {
 type storeHandlers struct {
 	store    *boundStore
 	handlers map[string]engine.Handler
-	queues   map[string]bool // of the definitions
+	queues   map[string]string // of the definitions, by job name
 }
 
 // storeWorker is what runs for one store.
@@ -147,7 +147,7 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 	}
 	h := w.handlers[client.store.name]
 	if h == nil {
-		h = &storeHandlers{store: client.store, handlers: make(map[string]engine.Handler), queues: make(map[string]bool)}
+		h = &storeHandlers{store: client.store, handlers: make(map[string]engine.Handler), queues: make(map[string]string)}
 		w.handlers[client.store.name] = h
 	}
 	if _, taken := h.handlers[name]; taken {
@@ -155,7 +155,7 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 		return
 	}
 	h.handlers[name] = handler
-	h.queues[s.spec.Queue] = true
+	h.queues[name] = s.spec.Queue
 }
 
 // Run works until ctx ends or Stop is called. Then it takes no more jobs, gives
@@ -163,7 +163,8 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 // that ends with an error because of that gives its job back, without using an
 // attempt. Run returns nil after a stop, the problems in options and
 // registrations before anything has started, or an error that names the handlers
-// that did not end.
+// that did not end, an [*AbandonedError]. The contexts of handlers and hooks have
+// the values of ctx, but not its end, nor its span.
 func (w *Worker) Run(ctx context.Context) error {
 	if !w.made() {
 		return &driver.InvalidError{Field: "worker", Reason: "is nil or empty; make one with braid.NewWorker"}
@@ -174,7 +175,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return ErrWorkerRunning
 	}
 	w.started = true
-	err := w.assemble()
+	err := w.assemble(ctx)
 	w.mu.Unlock()
 	defer close(w.done)
 	if err != nil {
@@ -235,7 +236,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 func (w *Worker) made() bool { return w != nil && w.stopping != nil }
 
 // assemble checks the registrations and builds what runs.
-func (w *Worker) assemble() error {
+func (w *Worker) assemble(ctx context.Context) error {
 	if len(w.err) == 0 && len(w.handlers) == 0 {
 		w.refuse(&driver.InvalidError{Field: "worker", Reason: "has no handlers; register them with Job.Handle before Run"})
 	}
@@ -244,7 +245,7 @@ func (w *Worker) assemble() error {
 	}
 	w.upkeep = newFlowUpkeep(w)
 	for _, h := range w.handlers {
-		part, err := w.options.build(w.client, h, w.upkeep)
+		part, err := w.options.build(ctx, w.client, h, w.upkeep)
 		if err != nil {
 			return err
 		}
