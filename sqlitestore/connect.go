@@ -4,7 +4,6 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"fmt"
-	"sync"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -47,19 +46,13 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	}
 	c := &connection{conn: conn, ctx: ctx, prepared: map[statement]sqldriver.Stmt{}}
 	settings := []string{
-		fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()),
 		"PRAGMA temp_store = MEMORY",
-		"PRAGMA synchronous = FULL",
+		"PRAGMA synchronous = " + s.durability(),
 	}
-	if s.relaxed {
-		settings[2] = "PRAGMA synchronous = NORMAL"
-	}
-	switch {
-	case readOnly:
-		settings[0] = fmt.Sprintf("PRAGMA busy_timeout = %d", s.busyTimeout.Milliseconds())
-		settings = append(settings, "PRAGMA query_only = 1")
-	case !s.memory.on:
-		settings = append(settings, "PRAGMA journal_mode = WAL")
+	if readOnly {
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", s.busyTimeout.Milliseconds()), "PRAGMA query_only = 1")
+	} else {
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL")
 	}
 	for _, setting := range settings {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
@@ -84,8 +77,6 @@ func (s *Store) read(ctx context.Context, op string, work func(on session) error
 		return driver.ErrClosed
 	}
 	defer func() { s.readers <- k }()
-	s.memory.readLock()
-	defer s.memory.readUnlock()
 	return storeError(op, k.use(ctx, func(c *connection) error {
 		if _, err := c.exec("begin_read"); err != nil {
 			return err
@@ -97,35 +88,4 @@ func (s *Store) read(ctx context.Context, op string, work func(on session) error
 		}
 		return err
 	}))
-}
-
-// memoryGate keeps the readers of a database in memory from standing in the way of
-// a commit, which would have to wait for them in naps. For files it does nothing.
-type memoryGate struct {
-	on bool
-	mu sync.RWMutex
-}
-
-func (g *memoryGate) lock() {
-	if g.on {
-		g.mu.Lock()
-	}
-}
-
-func (g *memoryGate) unlock() {
-	if g.on {
-		g.mu.Unlock()
-	}
-}
-
-func (g *memoryGate) readLock() {
-	if g.on {
-		g.mu.RLock()
-	}
-}
-
-func (g *memoryGate) readUnlock() {
-	if g.on {
-		g.mu.RUnlock()
-	}
 }

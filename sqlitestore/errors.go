@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/migrate"
 )
 
 // Sentinels for errors.Is. A [*driver.StoreError] wraps them with their cause.
@@ -81,7 +82,7 @@ func isRefusal(err error) bool {
 	var partial *driver.PartialError
 	for _, sentinel := range []error{
 		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, context.Canceled, context.DeadlineExceeded,
+		driver.ErrListOrderUnsupported, context.Canceled, context.DeadlineExceeded, migrate.ErrPending,
 	} {
 		if errors.Is(err, sentinel) {
 			return true

@@ -147,8 +147,6 @@ func (l *look) take() {
 }
 
 func (l *look) read(c *connection) error {
-	l.hub.store.memory.readLock()
-	defer l.hub.store.memory.readUnlock()
 	var version int64
 	if _, err := first(c, "data_version", func(r row) { version = r.integer(0) }); err != nil {
 		return err

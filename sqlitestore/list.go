@@ -147,10 +147,10 @@ func (l *listing) run() (driver.ListResult, error) {
 
 // before orders entries as the list does.
 func (l *listing) before(a, b listed) bool {
-	if a.at != b.at {
-		return a.at < b.at == l.req.Ascending
+	if !l.req.Ascending {
+		a, b = b, a
 	}
-	return a.id < b.id == l.req.Ascending
+	return a.at < b.at || a.at == b.at && a.id < b.id
 }
 
 // add reads a job's record. It reports whether the page had room for it.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
 )
 
@@ -34,34 +35,66 @@ func loadMigrations() []migrate.Migration {
 type MigrationStatus = migrate.Status
 
 // Migrations gives access to the schema of a database, without a store on it.
-type Migrations struct{ db *sql.DB }
-
-// MigrationsOf returns the migrations of a database.
-func MigrationsOf(db *sql.DB) *Migrations { return &Migrations{db: db} }
-
-// Up applies what is missing and returns the names of the migrations that it
-// applied. Any number of processes may call it at once.
-func (m *Migrations) Up(ctx context.Context) ([]string, error) { return m.To(ctx, len(known)) }
-
-// To takes the schema up or down to a version; 0 removes all of Braid's tables, with
-// what is in them. It returns the steps that it took.
-func (m *Migrations) To(ctx context.Context, version int) ([]string, error) {
-	steps, err := migrate.To(ctx, &schema{db: m.db}, known, version)
-	return names(steps), storeErrorOfMigration(err)
+type Migrations struct {
+	db     *sql.DB
+	ownsDB bool
 }
 
-// Status tells how each migration stands.
+// MigrationsOf returns the migrations of a database that the caller has opened.
+func MigrationsOf(db *sql.DB) *Migrations { return &Migrations{db: db} }
+
+// OpenMigrations returns the migrations of the database in a file, which it makes if
+// need be; close them when done.
+func OpenMigrations(path string) (*Migrations, error) {
+	settings, err := newSettings(nil)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" || path == InMemory {
+		return nil, &driver.InvalidError{Field: "path", Value: path, Reason: "is no file; name one"}
+	}
+	source, err := dataSource(path, settings)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, storeError("Migrate", err)
+	}
+	return &Migrations{db: db, ownsDB: true}, nil
+}
+
+// Close releases what OpenMigrations has opened.
+func (m *Migrations) Close() error {
+	if m.ownsDB {
+		return m.db.Close()
+	}
+	return nil
+}
+
+// Newest is the newest version that this program knows.
+func (m *Migrations) Newest() int { return len(known) }
+
+// To takes the schema up or down to a version and returns the steps that it took; 0
+// removes all of Braid's tables, with what is in them. Any number of processes may
+// call it at once.
+func (m *Migrations) To(ctx context.Context, version int) ([]string, error) {
+	steps, err := migrate.To(ctx, &schema{db: m.db}, known, version)
+	return names(steps), storeError("Migrate", err)
+}
+
+// Status tells how each migration stands, in order.
 func (m *Migrations) Status(ctx context.Context) ([]MigrationStatus, error) {
 	applied, err := (&schema{db: m.db}).Applied(ctx)
 	if err != nil {
-		return nil, storeErrorOfMigration(err)
+		return nil, storeError("Migrate", err)
 	}
 	return migrate.Compare(known, applied), nil
 }
 
-// MigrationSQL returns the SQL that takes an empty database to the newest version,
-// for other tools to run.
-func MigrationSQL() string {
+// SQL returns the SQL that takes a database without any of Braid's tables to the
+// newest version, for other tools to run.
+func (m *Migrations) SQL() string {
 	steps, err := migrate.Plan(known, nil, len(known))
 	if err != nil {
 		panic(err)
@@ -75,13 +108,6 @@ func names(steps []migrate.Step) []string {
 		all = append(all, step.String())
 	}
 	return all
-}
-
-func storeErrorOfMigration(err error) error {
-	if err == nil || errors.Is(err, migrate.ErrPending) || resultCode(err) == 0 {
-		return err
-	}
-	return storeError("Migrate", err)
 }
 
 const createMigrations = `CREATE TABLE IF NOT EXISTS braid_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL)`

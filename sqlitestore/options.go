@@ -17,6 +17,7 @@ type settings struct {
 	busyTimeout time.Duration
 	relaxed     bool
 	migrate     bool
+	unsafe      bool // nothing is ever flushed: the database does not outlive its store
 }
 
 func newSettings(opts []Option) (settings, error) {

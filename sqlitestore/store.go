@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Store struct {
 	db       *sql.DB
 	ownsDB   bool
 	location string
-	memory   memoryGate
+	folder   string     // of a database in memory; removed by Close
 	ids      sync.Mutex // guards generateID
 
 	calls   chan *call
@@ -46,8 +47,9 @@ var (
 	_ driver.TxProducer    = (*Store)(nil)
 )
 
-// InMemory is the path of a database that lies in memory and is gone when its store
-// is closed.
+// InMemory is the path of a database that is gone when its store is closed. It lies
+// in files of the temporary folder that are never flushed to the disk, since
+// SQLite's own databases in memory let readers wait for writers.
 const InMemory = ":memory:"
 
 // readConnections is how many reads go on at once.
@@ -62,6 +64,16 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if path == "" {
+		return nil, &driver.InvalidError{Field: "path", Value: path, Reason: "is empty; name a file, or use " + InMemory}
+	}
+	location, folder := path, ""
+	if path == InMemory {
+		if folder, err = os.MkdirTemp("", "braid-"); err != nil {
+			return nil, storeError("Open", err)
+		}
+		path, settings.unsafe = filepath.Join(folder, "jobs.db"), true
+	}
 	source, err := dataSource(path, settings)
 	if err != nil {
 		return nil, err
@@ -71,12 +83,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 		return nil, storeError("Open", err)
 	}
 	s := newStore(db, settings)
-	s.ownsDB = true
-	s.location = path
-	if path == InMemory {
-		s.location = "memory"
-		s.memory.on = true
-	}
+	s.ownsDB, s.location, s.folder = true, location, folder
 	if err := s.start(true); err != nil {
 		return nil, err
 	}
@@ -125,18 +132,19 @@ func newStore(db *sql.DB, settings settings) *Store {
 	return s
 }
 
-// memories numbers the databases in memory of this process.
-var memories atomic.Int64
+// durability is the value of SQLite's setting synchronous.
+func (s settings) durability() string {
+	switch {
+	case s.unsafe:
+		return "OFF"
+	case s.relaxed:
+		return "NORMAL"
+	}
+	return "FULL"
+}
 
 // dataSource returns what the driver opens.
 func dataSource(path string, s settings) (string, error) {
-	pragmas := "_txlock=immediate&_pragma=busy_timeout(" + strconv.FormatInt(s.busyTimeout.Milliseconds(), 10) + ")"
-	switch path {
-	case "":
-		return "", &driver.InvalidError{Field: "path", Value: path, Reason: "is empty; name a file, or use " + InMemory}
-	case InMemory:
-		return fmt.Sprintf("file:/braid-%d?vfs=memdb&%s", memories.Add(1), pragmas), nil
-	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return "", &driver.InvalidError{Field: "path", Value: path, Reason: "cannot be made absolute: " + err.Error()}
@@ -145,12 +153,8 @@ func dataSource(path string, s settings) (string, error) {
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive letter
 	}
-	durability := "FULL"
-	if s.relaxed {
-		durability = "NORMAL"
-	}
-	return (&url.URL{Scheme: "file", Path: slashed}).String() + "?" + pragmas +
-		"&_pragma=journal_mode(WAL)&_pragma=synchronous(" + durability + ")", nil
+	return fmt.Sprintf("%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(%s)",
+		(&url.URL{Scheme: "file", Path: slashed}).String(), s.busyTimeout.Milliseconds(), s.durability()), nil
 }
 
 // start looks at the schema and starts the writer. It releases everything if it
@@ -213,5 +217,8 @@ func (s *Store) release() {
 	}
 	if s.ownsDB {
 		_ = s.db.Close()
+	}
+	if s.folder != "" {
+		_ = os.RemoveAll(s.folder)
 	}
 }

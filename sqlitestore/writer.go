@@ -252,21 +252,11 @@ func run(group *tx, c *call) (err error) {
 
 // commit commits the transaction.
 func (s *Store) commit(c *connection) error {
-	s.memory.lock()
-	defer s.memory.unlock()
-	for started := time.Now(); ; {
-		_, err := c.exec("commit")
-		switch {
-		case err == nil:
-			return nil
-		case isBusy(err) && time.Since(started) < s.busyTimeout:
-			// Only a database in memory, whose readers stand in the way.
-		case resultCode(err) == codeIOErr:
-			return &driver.StoreError{Op: "commit", Err: err, Retryable: true, OutcomeUnknown: true}
-		default:
-			return err
-		}
+	_, err := c.exec("commit")
+	if err != nil && resultCode(err) == codeIOErr {
+		return &driver.StoreError{Op: "commit", Err: err, Retryable: true, OutcomeUnknown: true}
 	}
+	return err
 }
 
 func isBusy(err error) bool {
