@@ -23,7 +23,7 @@ MODULES   := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## install what the tests need on a bare machine (run by test)
@@ -81,9 +81,17 @@ demo: ## hash the files of a folder with a job each (ARGS='DIR …')
 bench: ## measure the memory store (ARGS='--store URL …' for another)
 	$(GO) run ./cmd/braid bench $(ARGS)
 
+.PHONY: bench-redis
+bench-redis: setup ## measure the Redis store beside asynq and BullMQ (ARGS='-jobs 100000 -rounds 3')
+	@cd bench && $(GO) run ./redis $(ARGS)
+
+.PHONY: bench-growth
+bench-growth: setup ## compare each operation on an empty store with one on a full store (ARGS='-store redis')
+	@cd bench && $(GO) run ./growth $(ARGS)
+
 .PHONY: bench-build
-bench-build: ## build the comparison with other systems
-	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./...; fi
+bench-build: ## build and test the comparison with other systems
+	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...; fi
 
 .PHONY: clean
 clean: ## delete what the other targets built

@@ -36,6 +36,7 @@ type clientShared struct {
 	err        error    // the first problem in the options
 
 	mu     sync.Mutex
+	pulses []*flowUpkeep  // of the workers that run
 	closed chan struct{}  // closed by Close, under mu
 	tasks  sync.WaitGroup // what Close waits for; added to under mu, while not closed
 }

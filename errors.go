@@ -87,11 +87,11 @@ type JobError struct {
 	Message  string // the error's text
 	Type     string // the error's Go type, or "panic" or "timeout"; may be empty
 	Stack    string // for a panic: the stack of the handler
-	Attempts int    // how many attempts the job has used
+	Attempts int    // how many attempts the job has used; 0: not known
 }
 
 func (e *JobError) Error() string {
-	if e.Attempts == 1 {
+	if e.Attempts <= 1 {
 		return fmt.Sprintf("braid: job %q failed: %s", e.ID, e.Message)
 	}
 	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", e.ID, e.Attempts, e.Message)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/braidmq/braid/internal/maintain"
 )
 
 // Health is how a worker is getting on. It is cheap to ask for.
@@ -59,13 +61,26 @@ func (h Health) Err() error {
 // nothing.
 func (w *Worker) Health() Health {
 	w.mu.Lock()
-	parts := w.parts
+	parts, upkeep := w.parts, w.upkeep
 	w.mu.Unlock()
 	h := Health{InFlight: make(map[string]int)}
 	for _, part := range parts {
 		part.addTo(&h)
 	}
+	if upkeep != nil {
+		for _, loop := range upkeep.Health() {
+			h.addLoop("", loop)
+		}
+	}
 	return h
+}
+
+func (h *Health) addLoop(store string, loop maintain.LoopHealth) {
+	lh := LoopHealth{Store: store, Name: loop.Name, Interval: loop.Interval, LastOK: loop.LastOK, Overdue: loop.Overdue}
+	if loop.LastErr != nil {
+		lh.LastErr = loop.LastErr.Error()
+	}
+	h.Loops = append(h.Loops, lh)
 }
 
 func (p storeWorker) addTo(h *Health) {
@@ -76,11 +91,7 @@ func (p storeWorker) addTo(h *Health) {
 		})
 	}
 	for _, loop := range p.upkeep.Health() {
-		lh := LoopHealth{Store: p.store.name, Name: loop.Name, Interval: loop.Interval, LastOK: loop.LastOK, Overdue: loop.Overdue}
-		if loop.LastErr != nil {
-			lh.LastErr = loop.LastErr.Error()
-		}
-		h.Loops = append(h.Loops, lh)
+		h.addLoop(p.store.name, loop)
 	}
 	stats := p.engine.Stats()
 	for _, queue := range stats.Queues {

@@ -48,6 +48,29 @@ type JobInfo struct {
 	FailedReason    string            `json:"failedReason,omitempty"`
 	LockedBy        string            `json:"lockedBy,omitempty"` // the worker that runs it
 	LockExpiresAt   time.Time         `json:"lockExpiresAt,omitzero"`
+	Flow            *FlowProgress     `json:"flow,omitempty"`   // of a flow that has handed out its children
+	Parent          *ParentInfo       `json:"parent,omitempty"` // of a flow's child
+}
+
+// FlowProgress is how far a flow's children are.
+type FlowProgress struct {
+	FailFast  bool  `json:"failFast"`
+	Pending   int64 `json:"pending"`
+	Completed int64 `json:"completed"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+}
+
+// Total returns the number of children.
+func (p FlowProgress) Total() int64 { return p.Pending + p.Completed + p.Failed + p.Cancelled }
+
+// ParentInfo tells which flow a job is a child of.
+type ParentInfo struct {
+	Flow     string `json:"flow"`  // the flow's name
+	ID       string `json:"id"`    // the parent's job id
+	Store    string `json:"store"` // where the parent lives
+	ChildKey string `json:"childKey"`
+	Depth    int    `json:"depth"` // 1: child of a top-level parent
 }
 
 // Err returns how a failed job ended, or nil for any other.
@@ -101,6 +124,12 @@ func newJobInfo(j *driver.Job) *JobInfo {
 		ProcessedAt: stdTime(j.ProcessedAt), FinishedAt: stdTime(j.FinishedAt),
 		Exit: j.Exit, FailedReason: j.FailedReason,
 		LockedBy: j.LockedBy, LockExpiresAt: stdTime(j.LockExpiresAt),
+	}
+	if m := j.Flow; m != nil {
+		info.Flow = &FlowProgress{FailFast: m.FailFast, Pending: m.Pending, Completed: m.Completed, Failed: m.Failed, Cancelled: m.Cancelled}
+	}
+	if p := j.Parent; p != nil {
+		info.Parent = &ParentInfo{Flow: p.FlowName, ID: p.FlowID, Store: p.ParentStoreKey, ChildKey: p.ChildKey, Depth: int(p.Depth)}
 	}
 	if timeout, ok := j.Timeout.Get(); ok {
 		std := timeout.Std()

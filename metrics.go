@@ -41,6 +41,9 @@ type metrics struct {
 	swept          metric.Int64Counter
 	scheduleErrors metric.Int64Counter
 	loopErrors     metric.Int64Counter
+	fanOuts        metric.Int64Counter
+	reports        metric.Int64Counter
+	cascades       metric.Int64Counter
 	inFlight       metric.Int64ObservableGauge
 	stuck          metric.Int64ObservableGauge
 	depth          metric.Int64ObservableGauge
@@ -66,6 +69,9 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 		swept:          b.counter("braid.swept", "{entry}", "What retention deleted, by kind"),
 		scheduleErrors: b.counter("braid.schedule.errors", "{schedule}", "Due schedules that cannot fire"),
 		loopErrors:     b.counter("braid.loop.errors", "{run}", "Runs of housekeeping loops that failed"),
+		fanOuts:        b.counter("braid.flow.children", "{child}", "Children that flows handed out"),
+		reports:        b.counter("braid.flow.reports", "{report}", "Outcomes of children that were brought to their parents"),
+		cascades:       b.counter("braid.flow.cascades", "{child}", "Children that were cancelled because their flow settled early"),
 		inFlight:       b.gauge("braid.jobs.in_flight", "{job}", "Jobs that handlers run now"),
 		stuck:          b.gauge("braid.handlers.stuck", "{handler}", "Handlers that ignored the end of their context"),
 		depth:          b.gauge("braid.queue.depth", "{job}", "Jobs of a queue, by state"),
@@ -117,6 +123,24 @@ func (m *metrics) enqueued(ctx context.Context, store string, req *driver.Enqueu
 	}
 	m.enqueues.Add(ctx, 1, metric.WithAttributes(attribute.String("store", store), attribute.String("queue", req.Queue),
 		attribute.String("job", req.Name), attribute.Bool("duplicate", result.Duplicate)))
+}
+
+func (m *metrics) fannedOut(store, flow string, children int) {
+	if m != nil {
+		m.fanOuts.Add(context.Background(), int64(children), metric.WithAttributes(attribute.String("store", store), attribute.String("flow", flow)))
+	}
+}
+
+func (m *metrics) reported(store string, reports int) {
+	if m != nil {
+		m.reports.Add(context.Background(), int64(reports), metric.WithAttributes(attribute.String("store", store)))
+	}
+}
+
+func (m *metrics) cascaded(store string, children int) {
+	if m != nil {
+		m.cascades.Add(context.Background(), int64(children), metric.WithAttributes(attribute.String("store", store)))
+	}
 }
 
 // storeObserver records what the engine and the upkeep of one store do.

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/braidmq/braid/driver"
@@ -38,8 +39,11 @@ func (c *Client) operate(ctx context.Context, do operation, id string) error {
 	if err != nil {
 		return err
 	}
-	if results[0].Err == driver.ErrNotFound {
+	if errors.Is(results[0].Err, driver.ErrNotFound) {
 		return fmt.Errorf("%w: job %q", ErrNotFound, id)
+	}
+	if results[0].State == driver.Cancelled {
+		c.shared.pulse(c.store.name)
 	}
 	return results[0].Err
 }
@@ -55,6 +59,9 @@ func (c *Client) Remove(ctx context.Context, id string) (bool, error) {
 	removed, err := c.store.driver.Remove(ctx, c.now(), []string{id})
 	if err != nil {
 		return false, err
+	}
+	if removed[0] {
+		c.shared.pulse(c.store.name)
 	}
 	return removed[0], nil
 }

@@ -17,25 +17,32 @@ type JobOption interface{ applyToJob(*settings) }
 // An EnqueueOption applies to one enqueue; it overrides the definition's.
 type EnqueueOption interface{ applyToEnqueue(*settings) }
 
+// A ChildOption applies to one child of a flow; see [Job.Child]. Ids and dedup keys
+// are none, because a child is known by its key.
+type ChildOption interface{ applyToChild(*settings) }
+
 // A ScheduleOption applies to every job of one schedule.
 type ScheduleOption interface{ applyToSchedule(*settings) }
 
-// An Option fits a definition, one enqueue, and a schedule.
+// An Option fits a definition, one enqueue, one child of a flow, and a schedule.
 type Option interface {
 	JobOption
 	EnqueueOption
 	ScheduleOption
+	ChildOption
 }
 
-// A DelayOption fits a definition and one enqueue.
+// A DelayOption fits a definition, one enqueue, and one child of a flow.
 type DelayOption interface {
 	JobOption
 	EnqueueOption
+	ChildOption
 }
 
-// A MetadataOption fits one enqueue and a schedule.
+// A MetadataOption fits one enqueue, one child of a flow, and a schedule.
 type MetadataOption interface {
 	EnqueueOption
+	ChildOption
 	ScheduleOption
 }
 
@@ -283,8 +290,10 @@ type (
 func (o option) applyToJob(s *settings)              { o(s) }
 func (o option) applyToEnqueue(s *settings)          { o(s) }
 func (o option) applyToSchedule(s *settings)         { o(s) }
+func (o option) applyToChild(s *settings)            { o(s) }
 func (o enqueueOption) applyToEnqueue(s *settings)   { o(s) }
 func (o jobOption) applyToJob(s *settings)           { o(s) }
 func (o metadataOption) applyToEnqueue(s *settings)  { o(s) }
+func (o metadataOption) applyToChild(s *settings)    { o(s) }
 func (o metadataOption) applyToSchedule(s *settings) { o(s) }
 func (o scheduleOption) applyToSchedule(s *settings) { o(s) }

@@ -46,7 +46,7 @@ type tracing struct {
 
 // enqueue begins the span of an enqueue of n jobs like first. The carrier stamps
 // the requests; end, which may be nil, ends the span.
-func (t *tracing) enqueue(ctx context.Context, first *driver.EnqueueRequest, n int) (_ context.Context, c carrier, end func(error)) {
+func (t *tracing) enqueue(ctx context.Context, first *driver.EnqueueRequest, n int) (_ context.Context, _ carrier, end func(error)) {
 	if t.tracer != nil {
 		var span trace.Span
 		ctx, span = t.tracer.Start(ctx, "enqueue "+first.Name, trace.WithSpanKind(trace.SpanKindProducer),
@@ -54,18 +54,21 @@ func (t *tracing) enqueue(ctx context.Context, first *driver.EnqueueRequest, n i
 				attribute.Int("braid.batch", n)))
 		end = func(err error) { endSpan(span, err) }
 	}
-	current := trace.SpanContextFromContext(ctx)
-	if current.IsValid() {
-		at := driver.Trace{TraceID: current.TraceID().String(), SpanID: current.SpanID().String(), Sampled: current.IsSampled()}
-		later := at
-		later.Delayed = true
-		c = carrier{at: &at, later: &later}
-	}
-	return ctx, c, end
+	return ctx, carrierOf(trace.SpanContextFromContext(ctx)), end
 }
 
 // carrier writes a span context into requests; the zero carrier writes nothing.
 type carrier struct{ at, later *driver.Trace }
+
+func carrierOf(current trace.SpanContext) carrier {
+	if !current.IsValid() {
+		return carrier{}
+	}
+	at := driver.Trace{TraceID: current.TraceID().String(), SpanID: current.SpanID().String(), Sampled: current.IsSampled()}
+	later := at
+	later.Delayed = true
+	return carrier{at: &at, later: &later}
+}
 
 func (c carrier) stamp(req *driver.EnqueueRequest) {
 	if req.Delay > 0 {

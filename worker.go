@@ -19,6 +19,7 @@ type Worker struct {
 	client   *Client
 	options  WorkerOptions
 	handlers map[string]*storeHandlers // by store name
+	flows    []*flowDefinition         // to look after
 	err      []error                   // problems in options and registrations
 
 	mu       sync.Mutex
@@ -27,6 +28,7 @@ type Worker struct {
 	stopOnce sync.Once
 	done     chan struct{} // closed when Run has returned
 	parts    []storeWorker // while it runs
+	upkeep   *flowUpkeep   // while it runs
 }
 
 // storeHandlers are the registrations for one store.
@@ -77,28 +79,37 @@ func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload 
 		return
 	}
 	run := func(ctx context.Context, run *engine.Run) ([]byte, error) {
+		if run.Job.Flow != nil {
+			return nil, strayParent(run)
+		}
 		payload, err := decode[P](run.Job.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("braid: payload of job %q: %w", run.Job.ID, err)
 		}
 		var result R
-		err = w.client.shared.tracing.run(ctx, run.Job, run.Attempt, func(ctx context.Context) error {
-			return w.options.through(ctx, func(ctx context.Context) (err error) {
-				result, err = handler(ctx, payload)
-				return err
-			})
+		err = w.observe(ctx, run, func(ctx context.Context) (err error) {
+			result, err = handler(ctx, payload)
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		return w.encodeResult(encode(result))
+		encoded, err := encode(result)
+		return w.checkResult(encoded, err)
 	}
 	w.register(&j.settings, engine.Handler{Run: run, Retryable: j.retryIf})
 }
 
-// encodeResult marks what is wrong with a result, for which the job must not run
+// observe runs a handler inside its span and the middleware.
+func (w *Worker) observe(ctx context.Context, run *engine.Run, handler func(context.Context) error) error {
+	return w.client.shared.tracing.run(ctx, run.Job, run.Attempt, func(ctx context.Context) error {
+		return w.options.through(ctx, handler)
+	})
+}
+
+// checkResult marks what is wrong with a result, for which the job must not run
 // again.
-func (w *Worker) encodeResult(exit []byte, err error) ([]byte, error) {
+func (w *Worker) checkResult(exit []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, &engine.EncodeError{Err: err}
 	}
@@ -178,7 +189,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	w.client.shared.addPulse(w.upkeep)
+	defer w.client.shared.removePulse(w.upkeep)
 	var running sync.WaitGroup
+	running.Go(func() { w.upkeep.Run(ctx) })
 	errs := make([]error, len(w.parts))
 	for i, part := range w.parts {
 		running.Go(func() { errs[i] = part.engine.Run(ctx) })
@@ -214,8 +228,9 @@ func (w *Worker) assemble() error {
 	if len(w.err) > 0 {
 		return errors.Join(w.err...)
 	}
+	w.upkeep = newFlowUpkeep(w)
 	for _, h := range w.handlers {
-		part, err := w.options.build(w.client, h)
+		part, err := w.options.build(w.client, h, w.upkeep)
 		if err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ type WorkerOptions struct {
 	MaxStalled int
 	// FailStalled fails a job as soon as it loses its worker.
 	FailStalled bool
+	// SweepInterval is how often the worker looks for jobs whose worker was lost, and
+	// for flows that a crash left half-way. 0 is 30 s; at least 100 ms.
+	SweepInterval time.Duration
 	// OnFailure is called after every failed attempt, on the goroutine that ran it.
 	OnFailure func(ctx context.Context, failure Failure)
 	// Middleware wraps every handler, the first one outermost.
@@ -68,6 +71,8 @@ const (
 	defaultGrace       = 25 * time.Second
 	defaultLock        = 30 * time.Second
 	shortestLock       = 100 * time.Millisecond
+	defaultSweep       = 30 * time.Second
+	shortestSweep      = 100 * time.Millisecond
 	defaultMaxStalled  = 3
 )
 
@@ -85,6 +90,9 @@ func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
 	}
 	if o.LockDuration == 0 {
 		o.LockDuration = defaultLock
+	}
+	if o.SweepInterval == 0 {
+		o.SweepInterval = defaultSweep
 	}
 	if o.MaxStalled == 0 && !o.FailStalled {
 		o.MaxStalled = defaultMaxStalled
@@ -110,6 +118,8 @@ func (o WorkerOptions) validate() error {
 		return refuse("ShutdownGrace", o.ShutdownGrace.String(), "use a positive duration, or 0 for 25s")
 	case o.LockDuration < shortestLock:
 		return refuse("LockDuration", o.LockDuration.String(), "use at least 100ms, or 0 for 30s")
+	case o.SweepInterval < shortestSweep:
+		return refuse("SweepInterval", o.SweepInterval.String(), "use at least 100ms, or 0 for 30s")
 	case o.MaxStalled < 0 || o.MaxStalled > math.MaxInt32:
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "use 1 or more, or 0 for 3; FailStalled allows none")
 	case o.FailStalled && o.MaxStalled > 0:
@@ -139,7 +149,7 @@ func (o *WorkerOptions) through(ctx context.Context, handler func(context.Contex
 }
 
 // build makes what runs for one store.
-func (o *WorkerOptions) build(client *Client, h *storeHandlers) (storeWorker, error) {
+func (o *WorkerOptions) build(client *Client, h *storeHandlers, flows *flowUpkeep) (storeWorker, error) {
 	logger := o.logger(client, h.store.name)
 	backoff := o.Backoff.policy
 	config := engine.Config{
@@ -147,6 +157,7 @@ func (o *WorkerOptions) build(client *Client, h *storeHandlers) (storeWorker, er
 		Queues: o.queues(h), Handlers: h.handlers,
 		LockDuration: o.LockDuration, Grace: o.ShutdownGrace, CallTimeout: callTimeout,
 		Timeout: o.Timeout, Backoff: &backoff, Logger: logger,
+		ChildEnded: func(parentStore string) { flows.pulseRelay(h.store.name, parentStore) },
 	}
 	if hook := o.OnFailure; hook != nil {
 		config.OnFailure = func(ctx context.Context, f engine.Failure) {
@@ -156,6 +167,8 @@ func (o *WorkerOptions) build(client *Client, h *storeHandlers) (storeWorker, er
 	upkeep := maintain.Config{
 		Store: h.store.driver, StoreName: h.store.name, Now: h.store.clock.Now,
 		Logger: logger, MaxStalled: int32(o.MaxStalled), CallTimeout: callTimeout,
+		Intervals:   maintain.Intervals{Stalls: o.SweepInterval, Flows: o.SweepInterval},
+		OnRecovered: func([]driver.Recovered) { flows.pulseFrom(h.store.name) },
 	}
 	if observer := client.shared.metrics.observer(h.store.name); observer != nil {
 		config.Observer, upkeep.Observer = observer, observer

@@ -25,6 +25,25 @@ func (s ChildStatus) String() string {
 	return childStatusNames[s]
 }
 
+// ParseChildStatus returns the status of that name, or an [*InvalidError].
+func ParseChildStatus(name string) (ChildStatus, error) {
+	for s := ChildPending; s <= ChildCancelled; s++ {
+		if childStatusNames[s] == name {
+			return s, nil
+		}
+	}
+	return 0, &InvalidError{Field: "child status", Value: name, Reason: "use pending, completed, failed or cancelled"}
+}
+
+// MarshalText encodes the status's name.
+func (s ChildStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText decodes a status's name.
+func (s *ChildStatus) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseChildStatus(string(text))
+	return err
+}
+
 // StagedChild is one child that a flow parent fans out.
 type StagedChild struct {
 	ChildKey string

@@ -1,10 +1,9 @@
 // Package demo is a program on Braid that looks at every file of a folder, one job per
 // file, and reports what the jobs' results say.
 //
-// A walk finds the files and hands them on as it goes; an enqueuer stores them in
-// batches of whatever was found while the last batch was under way; a worker runs the
-// jobs; a collector reads their results from the store. The queue and the ids carry a
-// random run, so that demos that share a store do not mix.
+// It is a flow: the parent lists the files, each file is a child, and collect makes the
+// report. The queue and the ids carry a random run, so that demos that share a store do
+// not mix.
 package demo
 
 import (
@@ -15,8 +14,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,10 +21,11 @@ import (
 	"github.com/braidmq/braid/driver"
 )
 
-// Options says what to look at, and with what.
+// Options says what to look at, and with what. The caller closes the stores.
 type Options struct {
 	Folder      string       // below which the files are
-	Store       driver.Store // where the jobs go; the caller closes it
+	Store       driver.Store // where the flow's parent goes
+	ChildStore  driver.Store // where the files' jobs go; nil: Store
 	Concurrency int          // how many files are looked at at once; at least 1
 	Logger      *slog.Logger // of the client and the worker
 }
@@ -47,7 +45,14 @@ type Demo struct {
 	root    string // the folder, absolute
 	queue   string
 	client  *braid.Client
-	tally   tally
+	files   *braid.Job[file, facts]
+	folder  *braid.Flow[filename, *Report]
+	tally   *tally
+
+	// paths are the files by the number that is in their child's key. The parent's two
+	// phases run in this process, so they need not be read back from the store.
+	paths       []string
+	interrupted context.Context // ends the walk; set by Run
 
 	found  atomic.Int64
 	walked atomic.Bool
@@ -58,19 +63,6 @@ type Demo struct {
 	// inspect runs the jobs; tests make it fail.
 	inspect func(context.Context, file) (facts, error)
 }
-
-// task is one file and its job.
-type task struct {
-	path string // relative to the folder
-	id   string // of the job
-}
-
-const (
-	batchFiles = driver.ChunkJobs // the most files of one enqueue
-	// batchesAhead bounds how far the walk runs ahead of the results, and so what a
-	// tree of millions of files holds in memory.
-	batchesAhead = 64
-)
 
 // New returns a demo that is ready to run, or an error if the folder is none.
 func New(options Options) (*Demo, error) {
@@ -89,11 +81,15 @@ func New(options Options) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("braid: folder %q: %s", options.Folder, reasonOf(err))
 	}
-	d := &Demo{
-		options: options, root: root, queue: "demo/" + rand.Text(), inspect: inspect,
-		client: braid.NewClient(options.Store, braid.WithLogger(options.Logger)),
+	d := &Demo{options: options, root: root, queue: "demo/" + rand.Text(), inspect: inspect, tally: newTally()}
+	clientOptions := []braid.ClientOption{braid.WithLogger(options.Logger), braid.WithMaxPayload(largestReport)}
+	var there []braid.JobOption
+	if options.ChildStore != nil {
+		clientOptions = append(clientOptions, braid.WithStore(childStore, options.ChildStore))
+		there = append(there, braid.OnStore(childStore))
 	}
-	d.tally.init()
+	d.client = braid.NewClient(options.Store, clientOptions...)
+	d.define(there...)
 	return d, nil
 }
 
@@ -113,11 +109,12 @@ func (d *Demo) Run(ctx context.Context) (*Report, error) {
 	defer d.client.Close()
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	d.interrupted = work
 
 	worker := braid.NewWorker(d.client, braid.WorkerOptions{
 		Queues: map[string]int{d.queue: d.options.Concurrency}, Logger: d.options.Logger,
 	})
-	inspectFile.Handle(worker, d.inspect)
+	d.handle(worker)
 	workerEnded := make(chan struct{})
 	workerCtx, stopWorker := context.WithCancel(work)
 	defer stopWorker()
@@ -127,101 +124,58 @@ func (d *Demo) Run(ctx context.Context) (*Report, error) {
 			stop(fmt.Errorf("braid: worker: %w", err))
 		}
 	}()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		d.watch(workerCtx)
+	}()
 
-	paths := make(chan string, batchFiles)
-	batches := make(chan []task, batchesAhead)
-	var producers sync.WaitGroup
-	producers.Go(func() { d.find(work, paths) })
-	producers.Go(func() {
-		if err := d.enqueue(work, paths, batches); err != nil {
-			stop(err)
-		}
-	})
-	left, err := d.collect(work, batches)
-	if err != nil {
-		stop(err) // after an interrupt, which causes errors, it changes nothing
-	}
-	for batch := range batches { // enqueued, but not collected because of a stop
-		left = append(left, batch...)
-	}
-	producers.Wait()
+	report, err := d.folder.Do(work, d.client, filename(d.root), braid.ID(d.queue), braid.Queue(d.queue))
 	stopWorker()
 	<-workerEnded
-	if len(left) > 0 {
-		left = d.takeBack(context.WithoutCancel(ctx), left)
+	<-watched
+	var left int
+	if err != nil {
+		if ctx.Err() == nil {
+			if cause := context.Cause(work); cause != nil {
+				err = cause
+			}
+			return nil, err
+		}
+		if report, left, err = d.salvage(context.WithoutCancel(ctx)); err != nil {
+			return nil, err
+		}
+		report.Partial = true
 	}
-
-	if err := context.Cause(work); err != nil && ctx.Err() == nil {
-		return nil, err
-	}
-	report := d.tally.report()
+	d.done.Store(report.Files)
+	d.failed.Store(report.Failed)
+	d.bytes.Store(report.Bytes)
 	report.Folder, report.Store = filename(d.options.Folder), d.options.Store.Info().Kind
+	if d.options.ChildStore != nil {
+		report.ChildStore = d.options.ChildStore.Info().Kind
+	}
 	report.Concurrency = d.options.Concurrency
-	report.Partial = ctx.Err() != nil
-	report.Unfinished = int64(len(left))
+	report.Unfinished = int64(left)
 	report.Seconds = time.Since(start).Seconds()
 	report.JobsPerSecond = float64(report.Files) / report.Seconds
 	return report, nil
 }
 
-// find sends the path of every file, and closes the channel.
-func (d *Demo) find(ctx context.Context, paths chan<- string) {
-	defer close(paths)
-	walk(ctx, d.root, func(path string) bool {
+// watch takes the flow's counts for the progress until ctx ends.
+func (d *Demo) watch(ctx context.Context) {
+	const interval = 100 * time.Millisecond
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
 		select {
-		case paths <- path:
-			d.found.Add(1)
-			return true
+		case <-ticker.C:
 		case <-ctx.Done():
-			return false
+			return
 		}
-	}, d.tally.skip)
-	d.walked.Store(ctx.Err() == nil)
-}
-
-// enqueue stores a job for every path, in batches of what there is, and sends on what
-// it stored.
-func (d *Demo) enqueue(ctx context.Context, paths <-chan string, batches chan<- []task) error {
-	defer close(batches)
-	number := 0
-	for path := range paths {
-		batch := []task{{path: path}}
-	gather:
-		for len(batch) < batchFiles {
-			select {
-			case path, more := <-paths:
-				if !more {
-					break gather
-				}
-				batch = append(batch, task{path: path})
-			default:
-				break gather
-			}
-		}
-		requests := make([]braid.Request, len(batch))
-		for i := range batch {
-			number++
-			batch[i].id = d.queue + "/" + strconv.Itoa(number)
-			payload := file{Path: filename(filepath.Join(d.root, batch[i].path))}
-			requests[i] = inspectFile.Request(payload, braid.ID(batch[i].id), braid.Queue(d.queue))
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		// The ids make a repeated batch harmless.
-		err := retry(ctx, func() error {
-			_, err := d.client.EnqueueMany(ctx, requests...)
-			return err
-		})
-		// Sent also after an error: part of the batch may have been stored. The
-		// collector ends no earlier than this channel.
-		batches <- batch
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
+		// What cannot be read now shows at the next tick, and in the report.
+		if parent, err := d.client.Get(ctx, d.queue); err == nil && parent.Flow != nil {
+			d.done.Store(parent.Flow.Total() - parent.Flow.Pending)
+			d.failed.Store(parent.Flow.Failed + parent.Flow.Cancelled)
 		}
 	}
-	return nil
 }

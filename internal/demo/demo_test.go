@@ -162,7 +162,7 @@ func TestAnInterruptedDemoReportsWhatItHasAndLeavesNothingToRun(t *testing.T) {
 		t.Errorf("%d files with %d lines, %d unfinished of %d", report.Files, report.Lines, report.Unfinished, files)
 	}
 	counts, err := store.Counts(t.Context(), "")
-	if err != nil || counts.Waiting+counts.Delayed+counts.Active != 0 {
+	if err != nil || counts.Waiting+counts.Delayed+counts.Active+counts.WaitingChildren != 0 {
 		t.Errorf("left in the store: %+v, %v", counts, err)
 	}
 }
@@ -299,18 +299,64 @@ func compute(t *testing.T, root string) totals {
 }
 
 func TestARemovedJobIsAFailure(t *testing.T) {
+	root := t.TempDir()
+	for n := range 20 {
+		write(t, root, fmt.Sprintf("f%d", n), "x\n")
+	}
+	store := newStore(t)
+	d := newDemo(t, root, store)
+	var once sync.Once
+	d.inspect = func(ctx context.Context, f file) (facts, error) {
+		once.Do(func() {
+			page, err := d.client.List(ctx, braid.ListFilter{States: []braid.State{braid.Waiting}, Limit: 1})
+			if err != nil || len(page.Jobs) == 0 {
+				t.Errorf("list: %v, %d jobs", err, len(page.Jobs))
+				return
+			}
+			if _, err := d.client.Remove(ctx, page.Jobs[0].ID); err != nil {
+				t.Error(err)
+			}
+		})
+		return inspect(ctx, f)
+	}
+	if r := run(t, t.Context(), d); r.Files != 20 || r.Failed != 1 || r.Failures[0].Error != messageOf(nil) {
+		t.Errorf("report: %+v", r)
+	}
+}
+
+func TestAnUnfinishedJobIsNotInTheReport(t *testing.T) {
 	d := newDemo(t, t.TempDir(), newStore(t))
 	defer d.client.Close()
-	if !d.settle(task{path: "a"}, nil) {
-		t.Error("a removed job is taken for one that will finish")
-	}
 	if d.settle(task{path: "b"}, &braid.JobInfo{State: braid.Active}) {
 		t.Error("an active job is taken for one that has finished")
 	}
 	if !d.settle(task{path: "c"}, &braid.JobInfo{State: braid.Completed, Exit: json.RawMessage("[]")}) {
 		t.Error("a job with an unreadable result is taken for one that will finish")
 	}
-	if r := d.tally.report(); r.Files != 2 || r.Failed != 2 {
+	if r := d.tally.report(); r.Files != 1 || r.Failed != 1 {
 		t.Errorf("report: %+v", r)
+	}
+}
+
+func TestChildrenCanBeInAnotherStore(t *testing.T) {
+	root := tree(t)
+	parents, children := newStore(t), newStore(t)
+	d, err := New(Options{Folder: root, Store: parents, ChildStore: children, Concurrency: 4, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := compute(t, root)
+	report := run(t, t.Context(), d)
+	if report.Files != want.files || report.Bytes != want.bytes || report.Duplicates != want.duplicates || report.ChildStore != "memory" {
+		t.Errorf("report %+v\nwant %+v", report, want)
+	}
+	for name, store := range map[string]struct {
+		driver.Store
+		jobs int64
+	}{"parents": {parents, 1}, "children": {children, want.files}} {
+		counts, err := store.Counts(t.Context(), "")
+		if err != nil || counts.Completed != store.jobs || counts.Total() != store.jobs {
+			t.Errorf("store of the %s: %+v, %v; want %d completed", name, counts, err, store.jobs)
+		}
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"time"
-
-	"github.com/braidmq/braid"
 )
 
 // file is the payload of a job: the file to look at.
@@ -29,19 +26,6 @@ type facts struct {
 	Lines  int64  `json:"lines"` // line feeds, as wc -l counts them
 	Kind   string `json:"kind"`  // the media type that the beginning of the content suggests
 }
-
-const (
-	fileAttempts = 2
-	fileBackoff  = 200 * time.Millisecond
-	// keepFor is how long a finished job stays in the store. The demo reads results
-	// within moments.
-	keepFor = 10 * time.Minute
-)
-
-var inspectFile = braid.NewJob[file, facts]("demo-inspect-file",
-	braid.Attempts(fileAttempts),
-	braid.Backoff(braid.Fixed(fileBackoff)),
-	braid.Keep(braid.KeepFor(keepFor)))
 
 // chunkBytes is how much of a file is read at a time.
 const chunkBytes = 256 << 10

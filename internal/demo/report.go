@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Folder filename `json:"folder"`
 	Store  string   `json:"store"` // its kind
+	// ChildStore is the kind of the store that the files' jobs were in, if not the same.
+	ChildStore string `json:"childStore,omitempty"`
 
 	Files  int64 `json:"files"`  // regular files whose job finished, well or not
 	Bytes  int64 `json:"bytes"`  // in the files that were read
@@ -89,8 +91,8 @@ type UnreadableFolder struct {
 // largestFiles is how many of the largest files the report lists.
 const largestFiles = 5
 
-// tally adds up results as they come. The walk skips folders while the collector adds
-// files, so that it has a lock.
+// tally adds up results. It has a lock, because a demo that is interrupted may look at
+// it while a phase of its flow that ignores the end of its context still runs.
 type tally struct {
 	mu         sync.Mutex
 	sum        Report
@@ -105,7 +107,17 @@ type content struct {
 	paths []filename
 }
 
-func (t *tally) init() {
+func newTally() *tally {
+	t := &tally{}
+	t.forgetFiles()
+	return t
+}
+
+// forgetFiles leaves nothing but the folders that were skipped.
+func (t *tally) forgetFiles() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum = Report{UnreadableFolders: t.sum.UnreadableFolders}
 	t.extensions = make(map[string]*Extension)
 	t.kinds = make(map[string]*Kind)
 	t.contents = make(map[[32]byte]*content)

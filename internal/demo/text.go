@@ -19,8 +19,12 @@ const (
 // WriteText writes the report for people.
 func (r *Report) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
-	fmt.Fprintf(out, "%s files in %s: %.2f s, %s jobs/s (%s store, %d at once)\n",
-		Number(r.Files), r.Folder, r.Seconds, Number(int64(r.JobsPerSecond)), r.Store, r.Concurrency)
+	store := r.Store + " store"
+	if r.ChildStore != "" {
+		store += ", children in a " + r.ChildStore + " store"
+	}
+	fmt.Fprintf(out, "%s files in %s: %.2f s, %s jobs/s (%s, %d at once)\n",
+		Number(r.Files), r.Folder, r.Seconds, Number(int64(r.JobsPerSecond)), store, r.Concurrency)
 	if r.Partial {
 		fmt.Fprintf(out, "PARTIAL: interrupted; %s jobs were taken back, and files not found yet are not counted\n", Number(r.Unfinished))
 	}

@@ -121,7 +121,7 @@ func (a *acker) deliverAll(hard context.Context, runs []*run) []*run {
 		if wait = pauseFor; wait > 0 {
 			break
 		}
-		a.sending.Store(time.Now().UnixNano())
+		a.progress()
 	}
 	if len(failed)+len(rest) == 0 {
 		clear(runs)
@@ -132,6 +132,17 @@ func (a *acker) deliverAll(hard context.Context, runs []*run) []*run {
 		a.rest(hard, wait)
 	}
 	return left
+}
+
+// progress notes that results get through. Queues that held back go on.
+func (a *acker) progress() {
+	held := a.overdue()
+	a.sending.Store(time.Now().UnixNano())
+	if held {
+		for _, q := range a.engine.queues {
+			q.offer()
+		}
+	}
 }
 
 // rest waits after a failure; less long at shutdown, where the time is bounded.
@@ -304,6 +315,9 @@ func (a *acker) done(runs []*run) {
 		r.settled = true
 		if r.landed != nil {
 			e.land(r)
+		}
+		if e.config.ChildEnded != nil && r.Job.Parent != nil && r.result.Terminal() {
+			e.guard("what follows a child's end", func() { e.config.ChildEnded(r.Job.Parent.ParentStoreKey) })
 		}
 	}
 	if o := e.config.Observer; o != nil {

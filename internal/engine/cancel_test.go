@@ -82,10 +82,12 @@ func TestWithoutPushACancelComesWithTheHeartbeat(t *testing.T) {
 func TestACancelThatComesWhileItsClaimIsUnderWayIsNotMissed(t *testing.T) {
 	r := startRig(t, untilDone(nil), longLock)
 	r.awaitWatch()
+	requested := false
 	r.store.Inject(nil, func(_ context.Context, _ string, err error) error {
 		// The store has answered; the engine does not have the job yet.
 		page, listErr := r.memory.List(context.Background(), driver.ListRequest{Queue: "q", States: []driver.State{driver.Active}})
-		if listErr == nil && len(page.Jobs) == 1 {
+		if listErr == nil && len(page.Jobs) == 1 && !requested {
+			requested = true
 			r.requestCancel(page.Jobs[0].ID)
 			r.awaitPush(page.Jobs[0].ID, nil)
 		}
@@ -144,7 +146,6 @@ func TestAfterACancelRequestAnErrorIsCancelledAndAResultCounts(t *testing.T) {
 func TestARunsContextKeepsTheRulesOfContexts(t *testing.T) {
 	type result struct {
 		childCause, afterCause error
-		afterRun               bool
 	}
 	started := make(chan context.Context, 1)
 	results := make(chan result, 1)

@@ -83,13 +83,15 @@ func TestAJobThatTheSameWorkerClaimsAgainEndsTheOldRun(t *testing.T) {
 	})
 	id := r.enqueue(1)
 	receive(t, runs, "the first run")
-	release := r.store.Block("Heartbeat", "Ack")
+	// The second run stays unacked, so that the heartbeat meets both.
+	endAck, endHeartbeat := r.store.Fail(true, "Ack"), r.store.Fail(true, "Heartbeat")
 	eventually(t, "the job was recovered", func() bool { return r.recoverStalled() == 1 })
 	receive(t, runs, "the second run")
-	release()
+	endHeartbeat()
 	if cause := receive(t, causes, "the loss"); !errors.Is(cause, ErrLockLost) {
 		t.Errorf("the cause is %v", cause)
 	}
+	endAck()
 	if job := r.await(id, driver.Completed); string(job.Exit) != `"new"` {
 		t.Errorf("the job ended with %s", job.Exit)
 	}
@@ -124,6 +126,20 @@ func TestFinishedWorkThatCannotBeStoredIsNotRunAgainAndClaimsStop(t *testing.T) 
 	if n := ran.Load(); n != 40 {
 		t.Errorf("40 jobs ran %d times", n)
 	}
+}
+
+func TestNoQueueClaimsWhileResultsAreOverdueAndAllGoOnAfterwards(t *testing.T) {
+	r := startRig(t, noop, func(c *Config) { c.Queues = append(c.Queues, Queue{"other", 2}) })
+	release := r.store.Block("Ack")
+	r.enqueue(1)
+	eventually(t, "its result is overdue", r.engine.acker.overdue)
+	id := r.enqueue(1, func(q *driver.EnqueueRequest) { q.Queue = "other" })
+	eventually(t, "the other queue holds back", r.engine.queues[1].starved.Load)
+	if job := r.job(id); job.State != driver.Waiting {
+		t.Errorf("the other queue's job is %v", job.State)
+	}
+	release()
+	eventually(t, "both jobs are completed", func() bool { return r.counts().Completed == 2 })
 }
 
 func TestHeartbeatsExtendEveryLockInChunks(t *testing.T) {

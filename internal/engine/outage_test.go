@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -264,34 +265,43 @@ func TestAStoreThatPanicsDoesNotEndTheWorker(t *testing.T) {
 	eventually(t, "all jobs are completed", func() bool { return r.counts().Completed == 10 })
 }
 
-func TestEachLongBatchOfAcksKeepsWithinTheChunkSize(t *testing.T) {
-	var most atomic.Int64
-	r := pickyRig(t, noop, func(driver.Ack) error { return nil })
-	r.config.Queues = []Queue{{"q", 500}}
-	sized := &sizedStore{picky: r.config.Store.(*picky), most: &most}
-	r.config.Store = sized
-	r.engine, _ = New(r.config)
-	r.enqueue(2000)
-	release := r.store.Block("Ack")
-	r.start()
-	eventually(t, "results pile up", func() bool { return r.engine.Stats().Queues[0].Unacked > 600 })
-	release()
-	eventually(t, "all jobs are completed", func() bool { return r.counts().Completed == 2000 })
-	if n := most.Load(); n > driver.ChunkJobs || n < 100 {
-		t.Errorf("the largest batch had %d acks", n)
+func TestBatchesOfAcksKeepWithinTheChunk(t *testing.T) {
+	for name, c := range map[string]struct{ jobs, exit int }{"jobs": {1200, 1}, "bytes": {30, 1 << 20}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(context.Context, *Run) ([]byte, error) {
+				return bytes.Repeat([]byte("1"), c.exit), nil
+			}, func(config *Config) { config.Queues = []Queue{{"q", 500}} }, longLock)
+			sized := &sizedStore{Store: r.store}
+			r.config.Store = sized
+			r.engine, _ = New(r.config)
+			r.enqueue(c.jobs)
+			release := r.store.Block("Ack")
+			r.start()
+			eventually(t, "results pile up", func() bool { return r.engine.Stats().Queues[0].Unacked == c.jobs })
+			release()
+			eventually(t, "all jobs are completed", func() bool { return r.counts().Completed == int64(c.jobs) })
+			if n := sized.jobs.Load(); n > driver.ChunkJobs || n < 7 {
+				t.Errorf("the largest batch had %d acks", n)
+			}
+			if n := sized.bytes.Load(); n > driver.ChunkBytes {
+				t.Errorf("the largest batch had %d bytes", n)
+			}
+		})
 	}
 }
 
 // sizedStore notes the size of the largest batch of acks.
 type sizedStore struct {
-	*picky
-	most *atomic.Int64
+	*faultstore.Store
+	jobs, bytes atomic.Int64
 }
 
 func (s *sizedStore) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
-	for n := int64(len(batch)); ; {
-		if old := s.most.Load(); n <= old || s.most.CompareAndSwap(old, n) {
-			return s.picky.Ack(ctx, now, batch)
-		}
+	size := 0
+	for _, ack := range batch {
+		size += len(ack.Exit)
 	}
+	s.jobs.Store(max(s.jobs.Load(), int64(len(batch))))
+	s.bytes.Store(max(s.bytes.Load(), int64(size)))
+	return s.Store.Ack(ctx, now, batch)
 }

@@ -148,7 +148,6 @@ func (q *queue) vanish() {
 	defer q.mu.Unlock()
 	q.running--
 	q.leaveLocked()
-	q.wakeLocked()
 	q.offer()
 }
 

@@ -1,0 +1,59 @@
+// Package flowtest is the test suite of flows: of what workers do with them, over
+// any set of stores. A pair of stores joins it with one call of [Run].
+package flowtest
+
+import (
+	"testing"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// Pair is where parents and children live.
+type Pair struct {
+	// Parents opens an empty store; it is called for every test. The suite closes it.
+	Parents func(t testing.TB) driver.Store
+	// Children opens the store of the children. Nil: they live with their parents.
+	Children func(t testing.TB) driver.Store
+}
+
+// test is one of the suite: a sentence that must hold, and what finds out.
+type test struct {
+	name string
+	run  func(*testing.T, Pair)
+}
+
+func (t test) String() string { return t.name }
+
+// alone are the tests that measure, and so want the process for themselves.
+var alone = []test{
+	{"children that finish at once share their calls", sharedCalls},
+	{"fan-out and collect cost in proportion to the children", linearCost},
+}
+
+// together are the tests that mostly wait.
+var together = []test{
+	{"last children that finish together settle their parent once", lastChildrenTogether},
+	{"reports that come twice or late change nothing", repeatedReports},
+	{"a parent settles whatever becomes of its children", lostChildren},
+	{"a parent that is not kept fails fast and cancels its other children", failFastNotKept},
+	{"a flow that is enqueued again has no second children", enqueuedAgain},
+	{"a removed flow can be enqueued again", removedAndEnqueuedAgain},
+	{"a parent that is cancelled cancels its children", cancelledParent},
+	{"a failed parent that is retried collects what was recorded", retriedParent},
+	{"three levels settle in every mix", everyMix},
+	{"nothing waits for a sweep", nothingWaitsForSweeps},
+	{"open flows finish before new ones start", openFlowsFirst},
+	{"a flow survives the death of its worker at every step", deathAtEveryStep},
+	{"a flow survives the death of its worker at any call", deathAtAnyCall},
+	{"a flow survives failing, hanging and lost calls", unsteadyCalls},
+	{"flows outlive the outage of a store", outages},
+	{"random flows settle", RandomFlows},
+}
+
+// Run runs the suite over a pair of stores.
+func Run(t *testing.T, pair Pair) {
+	for _, test := range alone {
+		t.Run(test.name, func(t *testing.T) { test.run(t, pair) })
+	}
+	scenarios(t, 6, together, func(t *testing.T, test test) { test.run(t, pair) })
+}
