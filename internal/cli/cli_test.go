@@ -23,23 +23,23 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help or version`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help or version`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, migrate or version`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, migrate or version`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
 		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
 		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
-		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use memory:`},
-		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use memory: or sqlite:PATH`},
+		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use memory: or sqlite:PATH`},
 		{[]string{"flow"}, `braid: no flow is named; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "b"}, `braid: unexpected argument "b"; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "--each", "0"}, `braid: invalid --each 0: use 1 or more`},
 		{[]string{"flow", "a", "--with", "memory:"}, `braid: invalid --with "memory:": use NAME=URL`},
 		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
 		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
-		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use memory: or sqlite:PATH`},
 		{[]string{"version", "x"}, `braid: unexpected argument "x"; the command is braid version [flags]`},
 	} {
 		code, stdout, stderr := run(t, t.Context(), test.args...)

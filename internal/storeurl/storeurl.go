@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/sqlitestore"
 )
 
 // Default is the URL of the store that needs nothing.
@@ -26,6 +27,7 @@ type Form struct {
 func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
+		{Scheme: "sqlite", Example: "sqlite:PATH", About: "in a SQLite file, which processes of one machine may share"},
 	}
 }
 
@@ -43,6 +45,12 @@ func Open(_ context.Context, raw string) (driver.Store, error) {
 			return nil, refuse(raw, "a memory store has no address; use memory:")
 		}
 		return memstore.New(), nil
+	case "sqlite":
+		path, err := sqlitePath(raw, rest)
+		if err != nil {
+			return nil, err
+		}
+		return sqlitestore.Open(path)
 	default:
 		return nil, refuse(raw, "has an unknown scheme; use "+known())
 	}
