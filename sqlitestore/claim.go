@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -149,6 +150,9 @@ func (st step) takeBest(req *driver.ClaimRequest, names []string, found *page) (
 		return 0, false, err
 	}
 	err = st.query("records_of_rows", func(r row) error {
+		if at := len(found.jobs) - held; r.integer(recJob) != rows[at] {
+			return fmt.Errorf("row %d came where %d was due", r.integer(recJob), rows[at])
+		}
 		room, err := found.add(r)
 		full = !room
 		if err != nil || !room {
