@@ -32,6 +32,9 @@ var libraries = []struct {
 	{"modernc database/sql", func(ctx context.Context, path, synchronous string) (library, error) {
 		return openSQL(ctx, "sqlite", "file:"+path, synchronous)
 	}},
+	{"modernc's driver, raw", func(ctx context.Context, path, synchronous string) (library, error) {
+		return openRaw(ctx, "sqlite", "file:"+path, synchronous)
+	}},
 	{"zombiezen direct", openZombiezen},
 	{"ncruces database/sql", func(ctx context.Context, path, synchronous string) (library, error) {
 		return openSQL(ctx, "sqlite3", "file:"+path, synchronous)
