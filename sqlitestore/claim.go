@@ -33,7 +33,7 @@ func (s *Store) Claim(ctx context.Context, now driver.Time, req driver.ClaimRequ
 			return driver.ClaimResult{}, err
 		case err != nil:
 			// What was claimed before is the caller's.
-			return driver.ClaimResult{Jobs: found.jobs[:held], NextRunAt: driver.Some(now)}, nil
+			return driver.ClaimResult{Jobs: found.jobs[:held], NextRunAt: driver.Some(now)}, nil //nolint:nilerr // the next claim meets it
 		case !again:
 			result.Jobs = found.jobs
 			return result, nil
@@ -88,7 +88,7 @@ func (st step) claimChunk(req *driver.ClaimRequest, names []string, found *page)
 	}
 	// The wakes of the step's own promotions come before the cursor: the step sees
 	// those jobs itself.
-	result.Cursor = driver.WakeCursor(st.counters.wakes) //nolint:gosec // a counter
+	result.Cursor = driver.WakeCursor(st.counters.wakes)
 	paused, err := first(st, "queue_paused", func(row) {}, req.Queue)
 	if err != nil || paused {
 		return result, false, err

@@ -87,8 +87,9 @@ func (st step) enqueue(req *driver.EnqueueRequest) (driver.EnqueueResult, error)
 			return driver.EnqueueResult{ID: id, Duplicate: true}, nil
 		}
 	}
-	id, job := req.ID, int64(0)
+	var job int64
 	var err error
+	id := req.ID
 	if id != "" {
 		if job, err = st.insertJob(id, req); err == nil && job == 0 {
 			return driver.EnqueueResult{ID: id, Duplicate: true}, nil

@@ -41,7 +41,7 @@ func TestAForeignTransactionMakesWritersBusyAndNotReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	_, err = s.Enqueue(t.Context(), 0, []driver.EnqueueRequest{job("b")})
 	failsAs(t, "Enqueue beside a transaction", err, sqlitestore.ErrBusy, true)
 	if counts, err := s.Counts(t.Context(), ""); err != nil || counts.Waiting != 1 {
@@ -64,7 +64,7 @@ func TestACallThatWaitsForTheLockObeysItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	started := time.Now()

@@ -83,23 +83,34 @@ func CheckInvariants(db *sql.DB) error {
 			SELECT flow, owed, '', '' FROM braid_flows f WHERE landed_at IS NOT NULL AND standing <> 4
 				AND owed <> iif(settled_early, (SELECT count(*) FROM braid_children c WHERE c.flow = f.flow AND status = 1), 0)`,
 	} {
-		rows, err := db.Query(query)
+		found, err := rowsOf(db, query)
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		for rows.Next() {
-			var a, b, c, d any
-			if err := rows.Scan(&a, &b, &c, &d); err != nil {
-				return fmt.Errorf("%s: %w", what, err)
-			}
-			broken = append(broken, fmt.Sprintf("%s: %v %v %v %v", what, a, b, c, d))
-		}
-		if err := rows.Close(); err != nil {
-			return err
+		for _, row := range found {
+			broken = append(broken, what+": "+row)
 		}
 	}
 	if len(broken) > 0 {
 		return fmt.Errorf("does not hold:\n%s", strings.Join(broken, "\n"))
 	}
 	return nil
+}
+
+// rowsOf returns the rows of a query with four columns, as text.
+func rowsOf(db *sql.DB, query string) ([]string, error) {
+	rows, err := db.Query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []string
+	for rows.Next() {
+		var a, b, c, d any
+		if err := rows.Scan(&a, &b, &c, &d); err != nil {
+			return nil, err
+		}
+		found = append(found, fmt.Sprint(a, " ", b, " ", c, " ", d))
+	}
+	return found, rows.Err()
 }

@@ -188,8 +188,9 @@ func (st step) land(rec *record, a *driver.Ack) error {
 		return &driver.InvalidError{Field: "children", Value: strconv.FormatInt(a.Children, 10),
 			Reason: "is not the number of children staged by this run, " + strconv.FormatInt(staged, 10)}
 	}
-	flow, err := rec.staged, error(nil)
+	flow := rec.staged
 	if flow == 0 {
+		var err error
 		if flow, err = st.insert("flow_insert", rec.id); err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (st step) land(rec *record, a *driver.Ack) error {
 		return err
 	}
 	rec.flow, rec.staged = flow, 0
-	_, err = st.exec("job_land", rec.job, flow)
+	_, err := st.exec("job_land", rec.job, flow)
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 func readChild(r row) driver.Child {
 	return driver.Child{
 		FlowID: r.text(1), ChildKey: r.text(2), Name: r.text(3), StoreKey: r.text(4), ChildJobID: r.text(5),
-		Status:   driver.ChildStatus(r.integer(6)), //nolint:gosec // a status
+		Status:   driver.ChildStatus(r.integer(6)),
 		Cascaded: r.flag(7), FailedReason: r.text(8), Exit: r.bytes(9),
 	}
 }

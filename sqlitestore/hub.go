@@ -232,8 +232,8 @@ func (l *look) readEnds(c *connection) error {
 func (l *look) readEnd(c *connection, id string) error {
 	var end driver.Finished
 	found, err := first(c, "job_end", func(r row) {
-		end = driver.Finished{ID: id, State: driver.State(r.integer(0)), Exit: r.bytes(1), //nolint:gosec // a state
-			FailedReason: r.text(2), AttemptsMade: int32(r.integer(3))} //nolint:gosec // an int32
+		end = driver.Finished{ID: id, State: driver.State(r.integer(0)), Exit: r.bytes(1),
+			FailedReason: r.text(2), AttemptsMade: int32(r.integer(3))}
 	}, id)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (s *Store) Attempts(ctx context.Context, id string) ([]driver.Attempt, erro
 		return on.query("attempts_of", func(r row) error {
 			attempts = append(attempts, driver.Attempt{
 				Attempt: r.integer(0), StartedAt: r.optionalTime(1), FinishedAt: r.time(2),
-				Outcome: driver.Outcome(r.integer(3)), Worker: r.text(4), Exit: r.bytes(5), //nolint:gosec // an outcome
+				Outcome: driver.Outcome(r.integer(3)), Worker: r.text(4), Exit: r.bytes(5),
 			})
 			return nil
 		}, id)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -134,7 +133,7 @@ func (m *schema) Locked(ctx context.Context, work func(ctx context.Context) erro
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -152,23 +151,21 @@ func (m *schema) Locked(ctx context.Context, work func(ctx context.Context) erro
 func (m *schema) Applied(ctx context.Context) ([]migrate.Applied, error) {
 	var on interface {
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	} = m.db
 	if m.conn != nil {
 		on = m.conn
 	}
-	exists, err := on.QueryContext(ctx, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'braid_migrations'")
-	if err != nil {
-		return nil, err
-	}
-	any := exists.Next()
-	if err := errors.Join(exists.Err(), exists.Close()); err != nil || !any {
+	var tables int
+	row := on.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'braid_migrations'")
+	if err := row.Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
 	rows, err := on.QueryContext(ctx, "SELECT version, name, hash FROM braid_migrations ORDER BY version")
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var applied []migrate.Applied
 	for rows.Next() {
 		var a migrate.Applied

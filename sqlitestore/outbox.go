@@ -142,7 +142,7 @@ func peek(on session, query statement, req *driver.PeekRequest) ([]driver.Outbox
 			entry = driver.OutboxEntry{
 				ID: entryID(number), At: r.time(0), FlowName: r.text(1), ParentStoreKey: r.text(2),
 				Report: driver.ChildReport{FlowID: r.text(3), ChildKey: r.text(4),
-					Outcome:    driver.ChildStatus(r.integer(5)), //nolint:gosec // a status
+					Outcome:    driver.ChildStatus(r.integer(5)),
 					ChildJobID: r.text(6), FailedReason: r.text(7), Exit: r.bytes(8)},
 			}
 		}, number)

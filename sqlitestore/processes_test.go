@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -141,5 +142,7 @@ func TestACancelRequestOfAnotherProcessIsDelivered(t *testing.T) {
 		t.Error("the request was not delivered")
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("WatchCancels: %v", err)
+	}
 }

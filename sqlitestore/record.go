@@ -46,7 +46,7 @@ func (s *Store) readJob(r row) (job *driver.Job, flow int64, err error) {
 		ID: r.text(recID),
 		Spec: driver.Spec{
 			Name: r.text(recName), Queue: r.text(recQueue), Payload: r.bytes(recPayload),
-			Priority: int32(-r.integer(recPrecedence)), AttemptsMax: r.int32(recAttemptsMax), //nolint:gosec // it was an int32
+			Priority: int32(-r.integer(recPrecedence)), AttemptsMax: r.int32(recAttemptsMax),
 			Backoff: p.backoff, Keep: p.keep, Timeout: p.timeout,
 		},
 		State:           r.state(recState),
@@ -77,9 +77,9 @@ func (s *Store) readJob(r row) (job *driver.Job, flow int64, err error) {
 	return job, r.integer(recFlow), nil
 }
 
-func (r row) int32(column int) int32 { return int32(r.integer(column)) } //nolint:gosec // what was stored was one
+func (r row) int32(column int) int32 { return int32(r.integer(column)) }
 
-func (r row) state(column int) driver.State { return driver.State(r.integer(column)) } //nolint:gosec // what was stored was one
+func (r row) state(column int) driver.State { return driver.State(r.integer(column)) }
 
 // page collects records up to a number and a size.
 type page struct {

@@ -20,7 +20,7 @@ func (s *Store) readSchedule(r row) (driver.Schedule, error) {
 		Key: r.text(0), JobName: r.text(1), Queue: r.text(2), Cron: r.text(3), TZ: r.text(4),
 		Every: driver.Millis(r.integer(5)), Payload: r.bytes(6), Metadata: metadata, Priority: r.int32(8),
 		AttemptsMax: r.int32(9), Backoff: p.backoff, Keep: p.keep, Timeout: p.timeout,
-		Overlap: driver.Overlap(r.integer(11)), Group: r.text(12), NextRunAt: r.time(13), LastJobID: r.text(14), //nolint:gosec // an overlap
+		Overlap: driver.Overlap(r.integer(11)), Group: r.text(12), NextRunAt: r.time(13), LastJobID: r.text(14),
 	}, nil
 }
 

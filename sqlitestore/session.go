@@ -203,7 +203,7 @@ func (t transaction) query(st statement, each func(r row) error, args ...any) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", st, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
 	if err != nil {
 		return fmt.Errorf("%s: %w", st, err)

@@ -34,7 +34,7 @@ func TestEveryStatementCanBePrepared(t *testing.T) {
 			t.Errorf("sql/%s.sql: %v", st, err)
 			continue
 		}
-		_ = prepared.Close()
+		defer prepared.Close()
 	}
 }
 
@@ -161,6 +161,9 @@ func planOf(t *testing.T, db *sql.DB, st statement) []string {
 			t.Fatal(err)
 		}
 		lines = append(lines, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return lines
 }

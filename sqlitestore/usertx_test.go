@@ -64,7 +64,7 @@ func TestAFailedEnqueueLeavesTheTransactionUsable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	_, err = s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{job("a"), job(""), job("")})
 	var failure *driver.StoreError
 	if !errors.As(err, &failure) {

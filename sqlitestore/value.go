@@ -81,14 +81,6 @@ func optional(text string) any {
 	return text
 }
 
-// reference is NULL for 0, which is no row's number.
-func reference(row int64) any {
-	if row == 0 {
-		return nil
-	}
-	return row
-}
-
 // optionalTime returns a column that may be NULL.
 func (r row) optionalTime(column int) driver.Opt[driver.Time] {
 	if r.null(column) {

@@ -82,7 +82,7 @@ func (s *Store) AwaitWake(ctx context.Context, queues []string, since driver.Wak
 	}
 	h := s.hub
 	h.mu.Lock()
-	w := &waiter{since: max(int64(since), h.wakes.opened), woken: make(chan struct{})} //nolint:gosec // a counter
+	w := &waiter{since: max(int64(since), h.wakes.opened), woken: make(chan struct{})}
 	for _, queue := range queues {
 		if h.wakes.wokenSince(queue, w.since) {
 			h.mu.Unlock()

@@ -45,7 +45,7 @@ func newMigrate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer m.Close()
+			defer func() { _ = m.Close() }()
 			return work(cmd.Context(), m, cmd.OutOrStdout())
 		}
 	}
