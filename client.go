@@ -36,9 +36,11 @@ type clientShared struct {
 	err        error    // the first problem in the options
 
 	mu     sync.Mutex
-	pulses []*flowUpkeep  // of the workers that run
-	closed chan struct{}  // closed by Close, under mu
-	tasks  sync.WaitGroup // what Close waits for; added to under mu, while not closed
+	pulses []*flowUpkeep   // of the workers that run
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+	closed <-chan struct{} // of life
+	tasks  sync.WaitGroup  // what Close waits for; added to under mu, while not closed
 }
 
 // boundStore is a store under its name, with what calls to it share.
@@ -95,8 +97,9 @@ func NewClient(store driver.Store, opts ...ClientOption) *Client {
 	shared := &clientShared{
 		stores:     make(map[string]*boundStore),
 		maxPayload: driver.DefaultMaxValueBytes,
-		closed:     make(chan struct{}),
 	}
+	shared.life, shared.end = context.WithCancel(context.Background())
+	shared.closed = shared.life.Done()
 	shared.addStore(DefaultStore, store)
 	for _, opt := range opts {
 		if opt != nil {
@@ -135,9 +138,7 @@ func (c *Client) Ping(ctx context.Context) error {
 // ErrClientClosed. It leaves the stores open. It is idempotent.
 func (c *Client) Close() {
 	c.shared.mu.Lock()
-	if !c.shared.isClosed() {
-		close(c.shared.closed)
-	}
+	c.shared.end()
 	c.shared.mu.Unlock()
 	c.shared.tasks.Wait()
 }
@@ -205,14 +206,7 @@ func (c *clientShared) background(task func(closed <-chan struct{})) {
 	}
 }
 
-func (c *clientShared) isClosed() bool {
-	select {
-	case <-c.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (c *clientShared) isClosed() bool { return c.life.Err() != nil }
 
 func (c *clientShared) check(err error) {
 	if err != nil && c.err == nil {
@@ -221,6 +215,6 @@ func (c *clientShared) check(err error) {
 }
 
 const (
-	groupLimit  = 1000             // the most enqueues in one grouped call
+	groupLimit  = 1000             // the most enqueues in one call
 	callTimeout = 10 * time.Second // of one call to a store
 )

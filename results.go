@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -152,7 +153,7 @@ func (c *Client) Children(ctx context.Context, flowID, cursor string) (ChildPage
 	for i, child := range page.Children {
 		infos[i] = ChildInfo{
 			Key: child.ChildKey, Name: child.Name, Store: child.StoreKey, JobID: child.ChildJobID,
-			Status: child.Status, Exit: child.Exit, FailedReason: child.FailedReason,
+			Status: child.Status, Exit: bytes.Clone(child.Exit), FailedReason: child.FailedReason,
 		}
 	}
 	return ChildPage{Children: infos, Cursor: page.Cursor}, nil

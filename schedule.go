@@ -1,10 +1,12 @@
 package braid
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -211,7 +213,7 @@ func (c *Client) Unschedule(ctx context.Context, key string) (bool, error) {
 func newScheduleInfo(s driver.Schedule) ScheduleInfo {
 	return ScheduleInfo{
 		Key: s.Key, JobName: s.JobName, Queue: s.Queue, Cron: s.Cron, Zone: s.TZ, Every: s.Every.Std(),
-		Payload: s.Payload, Metadata: s.Metadata, Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
+		Payload: bytes.Clone(s.Payload), Metadata: maps.Clone(s.Metadata), Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
 		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID,
 	}
 }

@@ -52,8 +52,11 @@ func main() {
 		return time.Now(), nil
 	})
 	Newsletter.Handle(worker, handOut, collect)
-	go worker.Run(ctx)
-	defer worker.Stop(context.Background())
+	go func() {
+		if err := worker.Run(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}()
 
 	issue := Issue{Title: "November", Subscribers: []string{"ann@example.test", "bob@example.test", "eve@nowhere.test"}}
 	// The id makes the issue go out once, however often this is called.
