@@ -161,6 +161,29 @@ func TestAPoolThatIsTooSmallIsRefused(t *testing.T) {
 	}
 }
 
+func TestADatabaseWithoutWriteAheadLogIsRefused(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := sqlitestore.New(db, sqlitestore.WithMigrate()); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "write-ahead log") {
+		t.Errorf("New: %v", err)
+	}
+}
+
+func TestInfoTellsTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	s, err := sqlitestore.New(database(t, path, ""), sqlitestore.WithMigrate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if info := s.Info(); info.Location != path || info.Kind != "sqlite" {
+		t.Errorf("Info is %+v", info)
+	}
+}
+
 func TestADatabaseInMemoryLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := sqlitestore.Open(sqlitestore.InMemory)

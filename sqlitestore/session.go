@@ -142,6 +142,7 @@ func (c *connection) query(st statement, each func(r row) error, args ...any) (e
 	}
 	r := c.takeRow(len(rows.Columns()))
 	defer func() {
+		clear(r) // it may hold a large value
 		c.rows = append(c.rows, r)
 		if closed := rows.Close(); err == nil && closed != nil {
 			err = fmt.Errorf("%s: %w", st, closed)

@@ -108,7 +108,6 @@ func New(db *sql.DB, opts ...Option) (*Store, error) {
 			Reason: fmt.Sprintf("has too few for the store and its caller; SetMaxOpenConns to %d or more, or use Open", own+1)}
 	}
 	s := newStore(db, settings)
-	s.location = "*sql.DB"
 	if err := s.start(false); err != nil {
 		return nil, err
 	}
@@ -160,7 +159,10 @@ func dataSource(path string, s settings) (string, error) {
 // start looks at the schema and starts the writer. It releases everything if it
 // fails.
 func (s *Store) start(prepareNew bool) error {
-	err := s.prepare(context.Background(), prepareNew)
+	err := s.askDatabase(context.Background())
+	if err == nil {
+		err = s.prepare(context.Background(), prepareNew)
+	}
 	if err == nil {
 		err = s.read(context.Background(), "Open", func(on session) error {
 			_, err := first(on, "store_load", func(r row) {
@@ -178,6 +180,23 @@ func (s *Store) start(prepareNew bool) error {
 	}
 	go s.runWriter()
 	return nil
+}
+
+// askDatabase sees that the database keeps a write-ahead log, and learns where it
+// is.
+func (s *Store) askDatabase(ctx context.Context) error {
+	var mode string
+	if err := s.db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return &driver.InvalidError{Field: "database", Value: "journal mode " + mode,
+			Reason: "cannot have a write-ahead log, which readers need beside the writer; use a file, or Open with " + InMemory}
+	}
+	if s.location != "" {
+		return nil
+	}
+	return s.db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&s.location)
 }
 
 // Info implements [driver.Store].
