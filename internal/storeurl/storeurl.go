@@ -11,6 +11,7 @@ import (
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
 	"github.com/braidmq/braid/redisstore"
+	"github.com/braidmq/braid/sqlitestore"
 )
 
 // Default is the URL of the store that needs nothing.
@@ -27,6 +28,7 @@ type Form struct {
 func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
+		{Scheme: "sqlite", Example: "sqlite:PATH", About: "in a SQLite file, which processes of one machine may share"},
 		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
@@ -45,6 +47,16 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 			return nil, refuse(raw, "a memory store has no address; use memory:")
 		}
 		return memstore.New(), nil
+	case "sqlite":
+		path, err := sqlitePath(raw, rest)
+		if err != nil {
+			return nil, err
+		}
+		store, err := sqlitestore.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
 	case "redis", "rediss", "unix":
 		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {

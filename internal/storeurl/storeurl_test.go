@@ -2,6 +2,7 @@ package storeurl
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestMemoryOpens(t *testing.T) {
 }
 
 func TestAnUnknownStoreIsRefusedWithTheOnesThereAre(t *testing.T) {
-	for _, raw := range []string{"", "memory", "mongo://db", "/tmp/x", "memory://host", "://x"} {
+	for _, raw := range []string{"", "memory", "mongo://db", "/tmp/x", "://x"} {
 		store, err := Open(t.Context(), raw)
 		var invalid *driver.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "store" {
@@ -39,6 +40,12 @@ func TestAnUnknownStoreIsRefusedWithTheOnesThereAre(t *testing.T) {
 				t.Errorf("Open(%q): %q does not name %s", raw, err, form.Example)
 			}
 		}
+	}
+}
+
+func TestAMemoryStoreHasNoAddress(t *testing.T) {
+	if _, err := Open(t.Context(), "memory://host"); !errors.Is(err, driver.ErrInvalid) {
+		t.Errorf("Open: %v; want an InvalidError", err)
 	}
 }
 
@@ -66,6 +73,32 @@ func TestErrorsHideSecrets(t *testing.T) {
 		}
 		_, err := Open(t.Context(), raw)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q): %v", raw, err)
+		}
+	}
+}
+
+func TestSQLiteOpens(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, raw := range []string{"sqlite:jobs.db", "SQLITE:./a b%20?.db", "sqlite:///" + t.TempDir() + "/c.db", "sqlite::memory:"} {
+		store, err := Open(t.Context(), raw)
+		if err != nil {
+			t.Fatalf("Open(%q): %v", raw, err)
+		}
+		if kind := store.Info().Kind; kind != "sqlite" {
+			t.Errorf("Open(%q) is a store of kind %q", raw, kind)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	for _, file := range []string{"jobs.db", "a b%20?.db"} {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("the file is not where the URL says: %v", err)
+		}
+	}
+	for _, raw := range []string{"sqlite:", "sqlite://host/jobs.db"} {
+		if _, err := Open(t.Context(), raw); !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("Open(%q): %v", raw, err)
 		}
 	}

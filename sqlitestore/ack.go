@@ -1,0 +1,100 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// Ack implements [driver.Consumer].
+func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	results := make([]driver.AckResult, len(batch))
+	if len(batch) == 0 {
+		return results, s.serves(ctx)
+	}
+	trims := len(batch) + trimsBeyondBatch
+	for from := 0; from < len(batch); {
+		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
+		err := s.write(ctx, "Ack", to-from, func(t *tx) error {
+			st := step{tx: t, now: now, trims: &trims}
+			for i := from; i < to; i++ {
+				state, err := st.ack(&batch[i])
+				if err != nil && !isItemRefusal(err) {
+					return err
+				}
+				results[i] = driver.AckResult{State: state, Err: err}
+			}
+			return nil
+		})
+		if err != nil {
+			return results[:from], partial(from, err)
+		}
+		from = to
+	}
+	return results, nil
+}
+
+// isItemRefusal reports whether an error refuses one item of a batch, of which then
+// nothing was applied.
+func isItemRefusal(err error) bool {
+	var state *driver.StateError
+	return errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrLockLost) ||
+		errors.Is(err, driver.ErrInvalid) || errors.As(err, &state)
+}
+
+// ack settles one run.
+func (st step) ack(a *driver.Ack) (driver.State, error) {
+	rec, err := st.record(a.ID)
+	switch {
+	case err != nil:
+		return 0, err
+	case rec == nil:
+		return 0, driver.ErrNotFound
+	case rec.state != driver.Active || rec.token != a.Token:
+		return 0, driver.ErrLockLost
+	}
+	cancel := rec.cancelRequested
+	switch a.Kind {
+	case driver.AckComplete:
+		rec.attemptsMade++
+		return driver.Completed, st.finish(rec, ending{state: driver.Completed, outcome: driver.OutcomeCompleted, exit: a.Exit})
+	case driver.AckFail:
+		rec.attemptsMade++
+		return driver.Failed, st.finish(rec, ending{state: driver.Failed, outcome: driver.OutcomeFailed, exit: a.Exit})
+	case driver.AckCancelled:
+		rec.attemptsMade++
+	case driver.AckRetry:
+		rec.attemptsMade++
+		if !cancel {
+			if err := st.log(rec, driver.OutcomeRetried, a.Exit); err != nil {
+				return 0, err
+			}
+			return st.putOff(rec, a.Delay)
+		}
+	case driver.AckSnooze:
+		if !cancel {
+			return st.putOff(rec, a.Delay)
+		}
+	case driver.AckRelease:
+		if !cancel {
+			return driver.Waiting, st.sendBack(rec, rec.runAt, driver.Waiting, false)
+		}
+	case driver.AckFanOut:
+		return st.fanOut(rec, a)
+	default:
+		return 0, &driver.InvalidError{Field: "kind", Value: strconv.Itoa(int(a.Kind)),
+			Reason: "is no kind of ack; use one of the constants"}
+	}
+	return driver.Cancelled, st.finish(rec, cancelledEnding)
+}
+
+// putOff sends the job back for now + delay, behind the others.
+func (st step) putOff(rec *record, delay driver.Millis) (driver.State, error) {
+	state := driver.Waiting
+	if delay > 0 {
+		state = driver.Delayed
+	}
+	return state, st.sendBack(rec, st.now.Add(delay), state, true)
+}

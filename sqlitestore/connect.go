@@ -1,0 +1,91 @@
+package sqlitestore
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"fmt"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// keptConnection is a connection that is made when it is first used, and made again
+// after an error that may have spoiled it. One goroutine uses it at a time.
+type keptConnection struct {
+	open func(ctx context.Context) (*connection, error)
+	conn *connection
+}
+
+// use calls work with the connection.
+func (k *keptConnection) use(ctx context.Context, work func(c *connection) error) error {
+	if k.conn == nil {
+		conn, err := k.open(ctx)
+		if err != nil {
+			return err
+		}
+		k.conn = conn
+	}
+	err := k.conn.use(ctx, func() error { return work(k.conn) })
+	if err != nil && lost(err) {
+		k.drop()
+	}
+	return err
+}
+
+func (k *keptConnection) drop() {
+	if k.conn != nil {
+		k.conn.close()
+		k.conn = nil
+	}
+}
+
+// connect takes a connection out of the pool and sets it up for the store alone.
+func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{conn: conn, ctx: ctx, prepared: map[statement]sqldriver.Stmt{}}
+	settings := []string{
+		"PRAGMA temp_store = MEMORY",
+		"PRAGMA synchronous = " + s.durability(),
+	}
+	if readOnly {
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", s.busyTimeout.Milliseconds()), "PRAGMA query_only = 1")
+	} else {
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL")
+	}
+	for _, setting := range settings {
+		if _, err := conn.ExecContext(ctx, setting); err != nil {
+			c.close()
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+	}
+	return c, nil
+}
+
+// read runs queries on a connection of its own, on one state of the database.
+func (s *Store) read(ctx context.Context, op string, work func(on session) error) error {
+	if err := s.serves(ctx); err != nil {
+		return err
+	}
+	var k *keptConnection
+	select {
+	case k = <-s.readers:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return driver.ErrClosed
+	}
+	defer func() { s.readers <- k }()
+	return storeError(op, k.use(ctx, func(c *connection) error {
+		if _, err := c.exec("begin_read"); err != nil {
+			return err
+		}
+		err := work(c)
+		c.ctx = context.Background() // it must end, whatever became of the caller
+		if _, ended := c.exec("rollback"); err == nil {
+			err = ended
+		}
+		return err
+	}))
+}

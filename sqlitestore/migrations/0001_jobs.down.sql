@@ -1,0 +1,9 @@
+DROP VIEW braid_records;
+DROP TABLE braid_dedupe;
+DROP TABLE braid_trims;
+DROP TABLE braid_attempts;
+DROP TABLE braid_payloads;
+DROP TABLE braid_jobs;
+DROP TABLE braid_counts;
+DROP TABLE braid_queues;
+DROP TABLE braid_store;

@@ -1,0 +1,1 @@
+DELETE FROM braid_attempts WHERE job = ?1;

@@ -1,0 +1,2 @@
+-- The names of the jobs in a state.
+SELECT name FROM braid_counts WHERE queue = '' AND name > '' AND state = ?1;

@@ -1,0 +1,2 @@
+-- Changes when another connection has committed.
+PRAGMA data_version;

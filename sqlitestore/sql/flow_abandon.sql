@@ -1,0 +1,1 @@
+UPDATE braid_flows SET standing = 4, turn = ?2, asked_turn = NULL WHERE flow = ?1;

@@ -1,0 +1,1 @@
+INSERT INTO braid_flows (job_id) VALUES (?1);

@@ -1,0 +1,1 @@
+UPDATE braid_flows SET owed = owed - 1 WHERE flow = ?1 RETURNING owed;

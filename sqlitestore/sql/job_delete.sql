@@ -1,0 +1,1 @@
+DELETE FROM braid_jobs WHERE job = ?1;

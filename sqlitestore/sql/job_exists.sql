@@ -1,0 +1,1 @@
+SELECT 1 FROM braid_jobs WHERE id = ?1;

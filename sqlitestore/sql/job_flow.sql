@@ -1,0 +1,1 @@
+SELECT flow FROM braid_jobs WHERE id = ?1;

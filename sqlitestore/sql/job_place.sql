@@ -1,0 +1,1 @@
+SELECT state, queue, precedence, seq FROM braid_jobs WHERE id = ?1;

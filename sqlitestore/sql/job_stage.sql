@@ -1,0 +1,1 @@
+UPDATE braid_jobs SET staged = ?2 WHERE job = ?1;

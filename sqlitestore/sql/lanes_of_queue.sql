@@ -1,0 +1,1 @@
+SELECT queue, name, state, jobs FROM braid_counts WHERE queue = ?1 AND name > '' AND state < 10;

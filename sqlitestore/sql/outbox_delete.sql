@@ -1,0 +1,1 @@
+DELETE FROM braid_outbox WHERE entry = ?1;

@@ -1,0 +1,1 @@
+SELECT store_key FROM braid_outbox WHERE store_key >= '' ORDER BY store_key LIMIT 1;

@@ -1,0 +1,1 @@
+UPDATE braid_outbox SET held_until = ?2 WHERE entry = ?1;

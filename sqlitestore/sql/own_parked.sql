@@ -1,0 +1,2 @@
+SELECT job, enqueued_at, id, state, queue, name, metadata FROM braid_jobs
+WHERE state = 4;

@@ -1,0 +1,1 @@
+DELETE FROM braid_payloads WHERE job = ?1;

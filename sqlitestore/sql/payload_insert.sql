@@ -1,0 +1,1 @@
+INSERT INTO braid_payloads (job, payload) VALUES (?1, ?2);

@@ -1,0 +1,1 @@
+SELECT queue FROM braid_queues ORDER BY queue;

@@ -1,0 +1,1 @@
+SELECT queue FROM braid_queues WHERE paused = 1 ORDER BY queue;

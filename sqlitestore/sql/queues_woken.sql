@@ -1,0 +1,1 @@
+SELECT queue, wake FROM braid_queues WHERE wake > ?1;

@@ -1,0 +1,1 @@
+SELECT * FROM braid_records WHERE id = ?1;

@@ -1,0 +1,1 @@
+RELEASE braid_call;

@@ -1,0 +1,2 @@
+-- One call among those of a transaction.
+SAVEPOINT braid_call;

@@ -1,0 +1,1 @@
+DELETE FROM braid_schedules WHERE key = ?1;

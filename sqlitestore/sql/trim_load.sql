@@ -1,0 +1,1 @@
+SELECT finished_at, turn FROM braid_trims WHERE name = ?1 AND state = ?2;

@@ -1,0 +1,1 @@
+SELECT 1 FROM braid_trims LIMIT 1;

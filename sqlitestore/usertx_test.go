@@ -1,0 +1,147 @@
+package sqlitestore_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/sqlitestore"
+)
+
+// The caller's own rows and jobs share their fate.
+func TestJobsShareTheFateOfTheCallersRows(t *testing.T) {
+	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
+	mustExec(t, db, "CREATE TABLE users (name TEXT)")
+	s, err := sqlitestore.New(db, sqlitestore.WithMigrate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	welcome := job("")
+	welcome.Dedupe = &driver.Dedupe{Key: "ann", TTL: driver.Some(driver.Millis(1000))}
+	welcome.Metadata = map[string]string{"user": "ann"}
+	for _, commit := range []bool{false, true} {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO users VALUES ('ann')"); err != nil {
+			t.Fatal(err)
+		}
+		results, err := s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{welcome})
+		if err != nil || len(results) != 1 || results[0].Duplicate {
+			t.Fatalf("EnqueueTx: %v, %v", results, err)
+		}
+		again, err := s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{welcome})
+		if err != nil || !again[0].Duplicate || again[0].ID != results[0].ID {
+			t.Fatalf("EnqueueTx in the same transaction: %v, %v; want a duplicate of %v", again, err, results)
+		}
+		end := tx.Rollback
+		if commit {
+			end = tx.Commit
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		want := driver.Counts{}
+		if commit {
+			want.Waiting = 1
+		}
+		if counts, err := s.Counts(t.Context(), ""); err != nil || counts != want {
+			t.Errorf("commit %v: counts are %+v, %v", commit, counts, err)
+		}
+		if err := s.CheckInvariants(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAFailedEnqueueLeavesTheTransactionUsable(t *testing.T) {
+	s := openFile(t, sqlitestore.WithIDGenerator(func() string { return "the only one" }))
+	tx, err := s.DB().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, err = s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{job("a"), job(""), job("")})
+	var failure *driver.StoreError
+	if !errors.As(err, &failure) {
+		t.Fatalf("EnqueueTx with a generator that repeats itself: %v", err)
+	}
+	if _, err := s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{job("b")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Jobs(t.Context(), []string{"a", "b"})
+	if err != nil || found[0] != nil || found[1] == nil {
+		t.Errorf("jobs are %v, %v; want b alone", found, err)
+	}
+	if err := s.CheckInvariants(); err != nil {
+		t.Error(err)
+	}
+}
+
+// quickest is the shortest of some measurements: what a busy machine adds is not the
+// store's.
+func quickest(rounds int, measure func() time.Duration) time.Duration {
+	best := time.Hour
+	for range rounds {
+		best = min(best, measure())
+	}
+	return best
+}
+
+// wakeLimit is how soon after a commit of others a waiter must be woken.
+const wakeLimit = 50 * time.Millisecond
+
+func cursor(t *testing.T, s driver.Store) driver.WakeCursor {
+	t.Helper()
+	result, err := s.Claim(t.Context(), 0, driver.ClaimRequest{Queue: "q", Names: []string{"nobody"}, Worker: "w", Token: "t", Limit: 1, LockDuration: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Cursor
+}
+
+// wokenAfter returns how long after commit a waiter is woken.
+func wokenAfter(t *testing.T, s *sqlitestore.Store, commit func()) time.Duration {
+	t.Helper()
+	since, woken := cursor(t, s), make(chan error, 1)
+	go func() { woken <- s.AwaitWake(t.Context(), []string{"q"}, since) }()
+	commit()
+	committed := time.Now()
+	select {
+	case err := <-woken:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("not woken")
+	}
+	return time.Since(committed)
+}
+
+func TestTheCommitOfATransactionWakesSoon(t *testing.T) {
+	s := openFile(t)
+	took := quickest(10, func() time.Duration {
+		return wokenAfter(t, s, func() {
+			tx, err := s.DB().Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, []driver.EnqueueRequest{job("")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	if took > wakeLimit {
+		t.Errorf("the quickest wake took %v, want %v", took, wakeLimit)
+	}
+}
