@@ -59,7 +59,8 @@ type reader struct {
 // describe fills in what the job says, and its children.
 func (r *reader) describe(ctx context.Context, client *braid.Client, node *Node, job *braid.JobInfo) error {
 	node.State, node.Flow = job.State.String(), job.Flow
-	if failed := job.Err(); failed != nil {
+	var failed *braid.JobError
+	if errors.As(job.Err(), &failed) {
 		node.Error = failed.Message
 	}
 	if job.Flow == nil {
