@@ -2,7 +2,6 @@ package braid
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -237,7 +236,7 @@ func (c *clientShared) isClosed() bool { return c.life.Err() != nil }
 
 func (c *clientShared) check(err error) {
 	if err != nil && c.err == nil {
-		c.err = fmt.Errorf("braid: client: %w", err)
+		c.err = within(err, "client")
 	}
 }
 

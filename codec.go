@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"unicode/utf8"
 )
 
 // None is the payload of jobs that need none, and the result of jobs that return
@@ -44,11 +45,16 @@ func encode[T any](v T) ([]byte, error) {
 		return nil, err // the encoder remembers it, and is not used again
 	}
 	encoded := bytes.Clone(bytes.TrimSuffix(e.buf.Bytes(), []byte{'\n'}))
+	if !utf8.Valid(encoded) { // from a json.RawMessage inside, or a MarshalJSON
+		return nil, errNotUTF8
+	}
 	if e.buf.Cap() <= largestBuffer {
 		encoders.Put(e)
 	}
 	return encoded, nil
 }
+
+var errNotUTF8 = errors.New("it is not valid UTF-8")
 
 // encodeRaw copies JSON that the caller encoded, byte for byte. Empty is absent.
 func encodeRaw(raw json.RawMessage) ([]byte, error) {
@@ -57,6 +63,9 @@ func encodeRaw(raw json.RawMessage) ([]byte, error) {
 	}
 	if !json.Valid(raw) {
 		return nil, errors.New("it is not valid JSON")
+	}
+	if !utf8.Valid(raw) { // which json.Valid lets pass
+		return nil, errNotUTF8
 	}
 	return bytes.Clone(raw), nil
 }

@@ -36,7 +36,7 @@ func (c *Client) Enqueue(ctx context.Context, name string, payload json.RawMessa
 	}
 	result, err := c.target().enqueueOne(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("braid: enqueue %q: %w", name, err)
+		return nil, within(err, "enqueue %q", name)
 	}
 	return newHandle[json.RawMessage](c, result), nil
 }
@@ -66,12 +66,12 @@ func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Reque
 		}
 		var err error
 		if reqs[i], err = r.build(target.client); err != nil {
-			return nil, fmt.Errorf("braid: request %d: %w", i, err)
+			return nil, within(err, "request %d", i)
 		}
 	}
 	results, err := target.enqueueMany(ctx, reqs)
 	if err != nil {
-		err = fmt.Errorf("braid: enqueue: %w", err)
+		err = within(err, "enqueue")
 	}
 	handles := make([]*Handle[json.RawMessage], len(requests))
 	for i, result := range results {
@@ -212,10 +212,10 @@ func callSize(reqs []driver.EnqueueRequest) int {
 
 // partial tells how far a batch got whose last call, of so many requests, failed.
 func partial(err error, applied, call int) error {
-	var within *driver.PartialError
+	var inCall *driver.PartialError
 	switch {
-	case errors.As(err, &within):
-		return &driver.PartialError{Applied: applied, Unknown: within.Unknown, Err: within.Err}
+	case errors.As(err, &inCall):
+		return &driver.PartialError{Applied: applied, Unknown: inCall.Unknown, Err: inCall.Err}
 	case applied == 0:
 		return err
 	case driver.OutcomeUnknown(err):

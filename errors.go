@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -109,9 +110,21 @@ type JobError struct {
 
 func (e *JobError) Error() string {
 	if e.Attempts <= 1 {
-		return fmt.Sprintf("braid: job %q failed: %s", e.ID, e.Message)
+		return fmt.Sprintf("braid: job %q failed: %s", e.ID, bare(e.Message))
 	}
-	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", e.ID, e.Attempts, e.Message)
+	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", e.ID, e.Attempts, bare(e.Message))
+}
+
+// errorPrefix begins the text of every error of Braid's, once.
+const errorPrefix = "braid: "
+
+func bare(text string) string { return strings.TrimPrefix(text, errorPrefix) }
+
+// within wraps err, and puts what was being done in front of its text.
+func within(err error, format string, args ...any) error {
+	doing := fmt.Sprintf(format, args...)
+	// The text is written out to drop err's prefix; %.0w wraps it and adds no text.
+	return fmt.Errorf(errorPrefix+"%s: %s%.0w", doing, bare(err.Error()), err)
 }
 
 // jobError decodes the exit of a failed run, or the reason that the store gave.

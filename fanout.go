@@ -54,12 +54,12 @@ func (j *Job[P, R]) Child(out *FanOut, key string, payload P, opts ...ChildOptio
 		return
 	}
 	if err := out.check(j.Name(), key); err != nil {
-		out.err = Unrecoverable(fmt.Errorf("braid: flow %q: %w", out.flow.name, err))
+		out.err = Unrecoverable(within(err, "flow %q", out.flow.name))
 		return
 	}
 	child, err := j.child(out, key, payload, opts)
 	if err != nil {
-		out.err = Unrecoverable(fmt.Errorf("braid: flow %q: child %q of job %q: %w", out.flow.name, key, j.Name(), err))
+		out.err = Unrecoverable(within(err, "flow %q: child %q of job %q", out.flow.name, key, j.Name()))
 		return
 	}
 	out.add(child)
@@ -170,12 +170,15 @@ func (out *FanOut) stage(ctx context.Context) error {
 			return nil
 		case driver.Retryable(err) && rest(ctx, attempt): // a page that is sent again overwrites itself
 		case errors.Is(err, driver.ErrInvalid):
-			return Unrecoverable(fmt.Errorf("%w: %w", errStaging, err))
+			return Unrecoverable(stagingError(err))
 		default:
-			return fmt.Errorf("%w: %w", errStaging, err)
+			return stagingError(err)
 		}
 	}
 }
+
+// stagingError wraps what went wrong while children were stored.
+func stagingError(err error) error { return within(err, "the children cannot be stored") }
 
 // finish stores the last page, and returns what was wrong.
 func (out *FanOut) finish(ctx context.Context) error {

@@ -2,8 +2,6 @@ package braid
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -83,7 +81,7 @@ func NewFlow[P, R any](name string, job *Job[P, R], opts ...FlowOption) *Flow[P,
 		problem = &driver.InvalidError{Field: "children", Value: name, Reason: "are not declared; add braid.Children(…)"}
 	}
 	if problem != nil {
-		clone.settings.check(fmt.Errorf("braid: definition of flow %q: %w", name, problem))
+		clone.settings.check(within(problem, "definition of flow %q", name))
 	}
 	return f
 }
@@ -117,7 +115,7 @@ func (f *Flow[P, R]) Handle(
 	run := func(ctx context.Context, run *engine.Run) ([]byte, error) {
 		payload, err := decode[P](run.Job.Payload)
 		if err != nil {
-			return nil, fmt.Errorf("braid: payload of job %q: %w", run.Job.ID, err)
+			return nil, within(err, "payload of job %q", run.Job.ID)
 		}
 		if run.Job.Flow == nil {
 			var out *FanOut
@@ -171,6 +169,3 @@ func strayParent(run *engine.Run) error {
 
 // strayRest is how long a parent rests that was claimed by the wrong worker.
 const strayRest = 30 * time.Second
-
-// errStaging wraps what went wrong while children were stored.
-var errStaging = errors.New("braid: the children cannot be stored")

@@ -32,7 +32,7 @@ func (h *Handle[R]) Wait(ctx context.Context) (R, error) {
 	end, err := h.client.waitFor(ctx, h.ID, h.enqueued)
 	if err != nil {
 		var zero R
-		return zero, fmt.Errorf("braid: wait for job %q: %w", h.ID, err)
+		return zero, within(err, "wait for job %q", h.ID)
 	}
 	return resultOf[R](end)
 }
@@ -64,7 +64,7 @@ func resultOf[R any](end driver.Finished) (R, error) {
 	case driver.Completed:
 		result, err := decode[R](end.Exit)
 		if err != nil {
-			return zero, fmt.Errorf("braid: result of job %q: %w", end.ID, err)
+			return zero, within(err, "result of job %q", end.ID)
 		}
 		return result, nil
 	case driver.Failed:

@@ -50,7 +50,7 @@ func (h Health) Err() error {
 		}
 		err := fmt.Errorf("braid: the %s loop of store %q has not run well %s", loop.Name, loop.Store, since)
 		if loop.LastErr != "" {
-			err = fmt.Errorf("%w: %s", err, loop.LastErr)
+			err = fmt.Errorf("%w: %s", err, bare(loop.LastErr))
 		}
 		errs = append(errs, err)
 	}

@@ -42,6 +42,8 @@ type JobInfo struct {
 	CancelRequested bool              `json:"cancelRequested"` // its worker has not answered yet
 	DedupeKey       string            `json:"dedupeKey,omitempty"`
 	Timeout         *time.Duration    `json:"timeout,omitempty"` // nil: the worker's default
+	Backoff         *BackoffInfo      `json:"backoff,omitempty"` // nil: the worker's default
+	Keep            *KeepInfo         `json:"keep,omitempty"`    // nil: until the store's history ceiling
 	EnqueuedAt      time.Time         `json:"enqueuedAt"`
 	RunAt           time.Time         `json:"runAt"`
 	ProcessedAt     time.Time         `json:"processedAt,omitzero"` // when its latest run began
@@ -75,8 +77,8 @@ type ParentInfo struct {
 	Depth    int    `json:"depth"` // 1: child of a top-level parent
 }
 
-// Err returns how a failed job ended, or nil for any other.
-func (j *JobInfo) Err() *JobError {
+// Err returns how a failed job ended, a [*JobError], or nil for any other.
+func (j *JobInfo) Err() error {
 	if j.State != Failed {
 		return nil
 	}
@@ -95,8 +97,8 @@ type AttemptInfo struct {
 	jobID string
 }
 
-// Err returns what the attempt failed with, or nil.
-func (a AttemptInfo) Err() *JobError {
+// Err returns what the attempt failed with, a [*JobError], or nil.
+func (a AttemptInfo) Err() error {
 	if a.Outcome != OutcomeRetried && a.Outcome != OutcomeFailed {
 		return nil
 	}
@@ -135,10 +137,8 @@ func newJobInfo(j *driver.Job) *JobInfo {
 	if p := j.Parent; p != nil {
 		info.Parent = &ParentInfo{Flow: p.FlowName, ID: p.FlowID, Store: p.ParentStoreKey, ChildKey: p.ChildKey, Depth: int(p.Depth)}
 	}
-	if timeout, ok := j.Timeout.Get(); ok {
-		std := timeout.Std()
-		info.Timeout = &std
-	}
+	info.Timeout = stdDuration(j.Timeout)
+	info.Backoff, info.Keep = newBackoffInfo(j.Backoff), newKeepInfo(j.Keep)
 	return info
 }
 

@@ -2,7 +2,6 @@ package braid
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
@@ -33,7 +32,7 @@ func NewJob[P, R any](name string, opts ...JobOption) *Job[P, R] {
 		}
 	}
 	if j.settings.err != nil {
-		j.settings.err = fmt.Errorf("braid: definition of job %q: %w", name, j.settings.err)
+		j.settings.err = within(j.settings.err, "definition of job %q", name)
 	}
 	return j
 }
@@ -106,7 +105,7 @@ func (j *Job[P, R]) Enqueue(ctx context.Context, to Enqueuer, payload P, opts ..
 	}
 	result, err := target.enqueueOne(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("braid: enqueue %q: %w", j.Name(), err)
+		return nil, within(err, "enqueue %q", j.Name())
 	}
 	return newHandle[R](target.client, result), nil
 }
@@ -121,7 +120,7 @@ func (j *Job[P, R]) EnqueueMany(ctx context.Context, to Enqueuer, payloads []P, 
 	for i, payload := range payloads {
 		var err error
 		if target, reqs[i], err = j.prepare(to, payload, opts); err != nil {
-			return nil, fmt.Errorf("braid: payload %d: %w", i, err)
+			return nil, within(err, "payload %d", i)
 		}
 	}
 	if len(payloads) == 0 {
@@ -129,7 +128,7 @@ func (j *Job[P, R]) EnqueueMany(ctx context.Context, to Enqueuer, payloads []P, 
 	}
 	results, err := target.enqueueMany(ctx, reqs)
 	if err != nil {
-		err = fmt.Errorf("braid: enqueue %q: %w", j.Name(), err)
+		err = within(err, "enqueue %q", j.Name())
 	}
 	handles := make([]*Handle[R], len(payloads))
 	block := make([]Handle[R], len(results))
@@ -151,7 +150,7 @@ func (j *Job[P, R]) Do(ctx context.Context, client *Client, payload P, opts ...E
 	}
 	end, err := target.client.do(ctx, req)
 	if err != nil {
-		return zero, fmt.Errorf("braid: do %q: %w", j.Name(), err)
+		return zero, within(err, "do %q", j.Name())
 	}
 	return resultOf[R](end)
 }

@@ -90,7 +90,7 @@ func childResult[R any](child ChildInfo) ChildResult[R] {
 		value, err := decode[R](child.Exit)
 		result.Value = value
 		if err != nil {
-			result.Err = fmt.Errorf("braid: result of child %q: %w", child.Key, err)
+			result.Err = within(err, "result of child %q", child.Key)
 		}
 	default:
 		result.Err = child.Err()

@@ -71,6 +71,11 @@ type ScheduleInfo struct {
 	Group     string            `json:"group,omitempty"` // the set that declares it
 	NextRunAt time.Time         `json:"nextRunAt"`
 	LastJobID string            `json:"lastJobId,omitempty"`
+	Timeout   *time.Duration    `json:"timeout,omitempty"` // of its jobs; nil: the worker's default
+	// SkipOverlap: a slot is skipped while the job of an earlier one has not finished.
+	SkipOverlap bool         `json:"skipOverlap"`
+	Backoff     *BackoffInfo `json:"backoff,omitempty"` // of its jobs; nil: the worker's default
+	Keep        *KeepInfo    `json:"keep,omitempty"`    // of its jobs; nil: until the store's history ceiling
 }
 
 // Schedule declares a recurring job under a key: workers enqueue one job per slot,
@@ -218,6 +223,7 @@ func newScheduleInfo(s driver.Schedule) ScheduleInfo {
 	return ScheduleInfo{
 		Key: s.Key, JobName: s.JobName, Queue: s.Queue, Cron: s.Cron, Zone: s.TZ, Every: s.Every.Std(),
 		Payload: bytes.Clone(s.Payload), Metadata: maps.Clone(s.Metadata), Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
-		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID,
+		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID, SkipOverlap: s.Overlap == driver.OverlapSkip,
+		Timeout: stdDuration(s.Timeout), Backoff: newBackoffInfo(s.Backoff), Keep: newKeepInfo(s.Keep),
 	}
 }

@@ -60,6 +60,36 @@ func TestAnAbsentPayloadIsNotNull(t *testing.T) {
 	}
 }
 
+// latin1 encodes itself as text that is not UTF-8.
+type latin1 struct{}
+
+func (latin1) MarshalJSON() ([]byte, error) { return []byte("\"caf\xe9\""), nil }
+
+func TestValuesThatAreNotUTF8AreRefused(t *testing.T) {
+	b := newBench(t)
+	raw := json.RawMessage("\"caf\xe9\"")
+	inside := braid.NewJob[map[string]json.RawMessage, json.RawMessage]("inside")
+	for what, err := range map[string]error{
+		"raw":         second(b.client.Enqueue(b.ctx, "raw", raw)),
+		"typed":       second(braid.NewJob[json.RawMessage, int]("raw").Enqueue(b.ctx, b.client, raw)),
+		"a part":      second(inside.Enqueue(b.ctx, b.client, map[string]json.RawMessage{"k": raw})),
+		"a marshaler": second(braid.NewJob[latin1, int]("latin").Enqueue(b.ctx, b.client, latin1{})),
+		"a schedule":  inside.Schedule(b.ctx, b.client, "k", braid.Every(time.Hour), map[string]json.RawMessage{"k": raw}),
+	} {
+		if !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%s: %v, want ErrInvalid that says UTF-8", what, err)
+		}
+	}
+	b.work(braid.WorkerOptions{}, func(w *braid.Worker) {
+		inside.Handle(w, func(context.Context, map[string]json.RawMessage) (json.RawMessage, error) { return raw, nil })
+	})
+	var failed *braid.JobError
+	_, err := inside.Do(b.within(10*time.Second), b.client, nil)
+	if !errors.As(err, &failed) || failed.Type != "encode" || !strings.Contains(failed.Message, "UTF-8") {
+		t.Errorf("a result: %v, want it refused", err)
+	}
+}
+
 func TestAPayloadThatCannotBeEncodedIsRefused(t *testing.T) {
 	b := newBench(t, braid.WithMaxPayload(100))
 	numbers := braid.NewJob[float64, float64]("numbers")

@@ -85,7 +85,7 @@ func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload 
 		}
 		payload, err := decode[P](run.Job.Payload)
 		if err != nil {
-			return nil, fmt.Errorf("braid: payload of job %q: %w", run.Job.ID, err)
+			return nil, within(err, "payload of job %q", run.Job.ID)
 		}
 		var result R
 		err = w.observe(ctx, run, func(ctx context.Context) (err error) {
@@ -136,7 +136,7 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 	name := s.spec.Name
 	client := w.client.forDefinition(s.store)
 	if err := client.ready(); err != nil {
-		w.refuse(fmt.Errorf("braid: handler of job %q: %w", name, err))
+		w.refuse(within(err, "handler of job %q", name))
 		return
 	}
 	w.mu.Lock()

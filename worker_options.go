@@ -29,8 +29,8 @@ type WorkerOptions struct {
 	// Exponential(1s).Cap(1h).Jitter(0.2).
 	Backoff BackoffPolicy
 	// ShutdownGrace is how long handlers may go on after the worker was told to stop,
-	// before their contexts end. 0 is 20 s: the rest of a stop takes up to 10 s more,
-	// and orchestrators give 30 s in all.
+	// before their contexts end. 0 is 25 s: the rest of a stop takes up to 4 s more,
+	// which fits the 30 s that orchestrators give.
 	ShutdownGrace time.Duration
 	// LockDuration is how long a job stays with a worker that does not renew its lock,
 	// that is, how soon a dead worker's jobs run elsewhere. It is renewed at half of
@@ -74,7 +74,7 @@ type Failure struct {
 
 const (
 	defaultConcurrency = 10
-	defaultGrace       = 20 * time.Second
+	defaultGrace       = 25 * time.Second
 	defaultLock        = 30 * time.Second
 	shortestLock       = 100 * time.Millisecond
 	defaultSweep       = 30 * time.Second
@@ -121,7 +121,7 @@ func (o WorkerOptions) validate() error {
 	case o.Timeout < 0:
 		return refuse("Timeout", o.Timeout.String(), "use a positive duration, or 0 for none")
 	case o.ShutdownGrace < 0:
-		return refuse("ShutdownGrace", o.ShutdownGrace.String(), "use a positive duration, or 0 for 20s")
+		return refuse("ShutdownGrace", o.ShutdownGrace.String(), "use a positive duration, or 0 for 25s")
 	case o.LockDuration < shortestLock:
 		return refuse("LockDuration", o.LockDuration.String(), "use at least 100ms, or 0 for 30s")
 	case o.SweepInterval < shortestSweep:

@@ -121,7 +121,7 @@ func (d *Demo) settle(t task, job *braid.JobInfo) bool {
 			d.tally.add(t.path, found)
 		}
 	case braid.Failed:
-		d.tally.fail(t.path, job.Err().Message, job.AttemptsMade)
+		d.tally.fail(t.path, messageOf(job.Err()), job.AttemptsMade)
 	case braid.Cancelled:
 		d.tally.fail(t.path, "the job was cancelled", job.AttemptsMade)
 	default:

@@ -145,8 +145,8 @@ func (r *rig) soundResults() {
 			if err != nil {
 				r.Fatal(err)
 			}
-			if message := job.Err().Message; strings.Contains(message, unsoundResults) {
-				r.Errorf("job %s: %s", job.ID, message)
+			if err := job.Err(); strings.Contains(err.Error(), unsoundResults) {
+				r.Error(err)
 			}
 		}
 	}
