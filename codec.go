@@ -13,7 +13,21 @@ import (
 // none. Nothing is stored for it.
 type None = struct{}
 
-var encodeBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// encoder is a JSON encoder with the buffer that it writes to, for use again.
+type encoder struct {
+	buf bytes.Buffer
+	enc *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := new(encoder)
+	e.enc = json.NewEncoder(&e.buf)
+	e.enc.SetEscapeHTML(false)
+	return e
+}}
+
+// largestBuffer bounds the memory that an encoder keeps between uses.
+const largestBuffer = 64 << 10
 
 // encode returns v as JSON, without escaping what only HTML needs escaped. None is
 // encoded as absent.
@@ -24,15 +38,16 @@ func encode[T any](v T) ([]byte, error) {
 	case json.RawMessage:
 		return encodeRaw(v)
 	}
-	buf := encodeBuffers.Get().(*bytes.Buffer)
-	defer encodeBuffers.Put(buf)
-	buf.Reset()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+	e := encoders.Get().(*encoder)
+	e.buf.Reset()
+	if err := e.enc.Encode(v); err != nil {
+		return nil, err // the encoder remembers it, and is not used again
 	}
-	return bytes.Clone(bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})), nil
+	encoded := bytes.Clone(bytes.TrimSuffix(e.buf.Bytes(), []byte{'\n'}))
+	if e.buf.Cap() <= largestBuffer {
+		encoders.Put(e)
+	}
+	return encoded, nil
 }
 
 // encodeRaw copies JSON that the caller encoded, byte for byte. Empty is absent.

@@ -206,7 +206,7 @@ func (s *boundStore) enqueue(ctx context.Context, reqs []driver.EnqueueRequest) 
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	results, err := s.driver.Enqueue(bounded, s.clock.Now(), reqs)
-	if err == bounded.Err() && err != nil && ctx.Err() == nil {
+	if errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil && ctx.Err() == nil {
 		err = &driver.StoreError{Op: "Enqueue", Err: err, Retryable: true, OutcomeUnknown: true}
 	}
 	return results, err

@@ -173,15 +173,7 @@ func (j *Job[P, R]) build(client *Client, payload P, opts []EnqueueOption) (driv
 	if err := client.ready(); err != nil {
 		return driver.EnqueueRequest{}, err
 	}
-	s := j.settings
-	if s.err == nil {
-		j.applyPayload(&s, payload)
-		for _, opt := range opts {
-			if opt != nil {
-				opt.applyToEnqueue(&s)
-			}
-		}
-	}
+	s := j.enqueueSettings(payload, opts)
 	if s.err != nil {
 		return driver.EnqueueRequest{}, s.err
 	}
@@ -190,6 +182,23 @@ func (j *Job[P, R]) build(client *Client, payload P, opts []EnqueueOption) (driv
 		return driver.EnqueueRequest{}, err
 	}
 	return s.request(encoded, client.now), nil
+}
+
+// enqueueSettings are the definition's, or a copy to which the payload and the
+// options were applied.
+func (j *Job[P, R]) enqueueSettings(payload P, opts []EnqueueOption) *settings {
+	plain := len(opts) == 0 && j.keyBy == nil && j.dedupeBy == nil && j.metadataBy == nil
+	if plain || j.settings.err != nil {
+		return &j.settings
+	}
+	s := j.settings
+	j.applyPayload(&s, payload)
+	for _, opt := range opts {
+		if opt != nil {
+			opt.applyToEnqueue(&s)
+		}
+	}
+	return &s
 }
 
 // applyPayload applies what the definition computes from the payload.

@@ -65,15 +65,6 @@ func (b *bench) work(options braid.WorkerOptions, register func(*braid.Worker)) 
 	return worker
 }
 
-// must fails the test on an error.
-func must[T any](b *bench, v T, err error) T {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return v
-}
-
 // within bounds a wait of a test.
 func (b *bench) within(d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(b.ctx, d)

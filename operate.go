@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/braidmq/braid/driver"
@@ -38,7 +39,7 @@ func (c *Client) operate(ctx context.Context, do operation, id string) error {
 	if err != nil {
 		return err
 	}
-	if results[0].Err == driver.ErrNotFound {
+	if errors.Is(results[0].Err, driver.ErrNotFound) {
 		return fmt.Errorf("%w: job %q", ErrNotFound, id)
 	}
 	if results[0].State == driver.Cancelled {

@@ -3,6 +3,7 @@ package braid
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -188,7 +189,7 @@ func (c *Client) GetSchedule(ctx context.Context, key string) (ScheduleInfo, err
 	}
 	defer cancel()
 	s, err := c.store.driver.Schedule(ctx, key)
-	if err == driver.ErrNotFound {
+	if errors.Is(err, driver.ErrNotFound) {
 		err = fmt.Errorf("%w: schedule %q", ErrNotFound, key)
 	}
 	if err != nil {

@@ -177,7 +177,7 @@ func init() {
 			token := t.token()
 			t.claimWith(9000, driver.ClaimRequest{Token: token, Worker: "w-3"})
 			t.settle(9010, driver.Ack{ID: "a", Token: token, Kind: driver.AckComplete, Exit: []byte(`"last"`)}, driver.Completed)
-			at := func(v driver.Time) driver.Opt[driver.Time] { return driver.Some(v) }
+			at := driver.Some[driver.Time]
 			t.equal("ledger", t.attempts("a"), []driver.Attempt{
 				{Attempt: 1, StartedAt: at(1000), FinishedAt: 1010, Outcome: driver.OutcomeRetried, Exit: []byte(`"first"`), Worker: "w-0"},
 				{Attempt: 2, StartedAt: at(2000), FinishedAt: 2010, Outcome: driver.OutcomeRetried, Worker: "w-1"},

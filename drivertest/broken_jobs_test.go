@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -348,8 +349,11 @@ func firesPastSlots(b *broken) {
 			return fired, err
 		}
 		s, err := b.Store.Schedule(ctx, req.Key)
-		if err != nil || s.NextRunAt <= req.Expected {
+		if errors.Is(err, driver.ErrNotFound) || err == nil && s.NextRunAt <= req.Expected {
 			return false, nil
+		}
+		if err != nil {
+			return false, err
 		}
 		results, err := b.Store.Enqueue(ctx, now, []driver.EnqueueRequest{req.Job})
 		return err == nil && !results[0].Duplicate, err

@@ -64,7 +64,7 @@ func init() {
 			ack.Delay = 100
 			t.settle(0, ack, driver.Delayed)
 			step("retry ack", driver.Counts{Delayed: 2})
-			run = t.claimOne(100)
+			t.claimOne(100)
 			step("promotion in a claim", driver.Counts{Active: 1, Delayed: 1})
 			t.recover(50_000, 5)
 			step("stall", driver.Counts{Waiting: 1, Delayed: 1})

@@ -15,7 +15,7 @@ import (
 // HistoryOptions say which histories [RunHistories] runs. Zero fields mean the
 // defaults.
 type HistoryOptions struct {
-	// Seeds is how many histories there are; default 100.
+	// Seeds is how many histories there are; default 60.
 	Seeds int
 	// Steps is how many calls each history makes; default 300.
 	Steps int
@@ -71,7 +71,7 @@ func init() {
 
 func (o HistoryOptions) withDefaults() HistoryOptions {
 	if o.Seeds == 0 {
-		o.Seeds = 100
+		o.Seeds = 60
 	}
 	if o.Steps == 0 {
 		o.Steps = 300
@@ -130,7 +130,7 @@ func openPair(t TB, h Harness, seed uint64) *pair {
 	}
 	p.close = func() {
 		cancel()
-		reference.Close()
+		_ = reference.Close() // memory; there is nothing to fail
 		s.end()
 	}
 	return p

@@ -19,9 +19,9 @@ type historyCall interface {
 
 // answer is what a call came back with, as text.
 type answer struct {
-	text          string
-	next          driver.Opt[driver.Time] // of a claim: NextRunAt, which may be earlier than true
-	claim, paused bool
+	text  string
+	next  driver.Opt[driver.Time] // of a claim: NextRunAt, which may be earlier than true
+	claim bool
 }
 
 // texts makes an answer of values and, last, an error.

@@ -23,7 +23,7 @@ func (g *historian) enqueue() historyCall {
 			r.Delay = driver.Millis(pick(g, []int{1, 100, 700}))
 		}
 		if g.chance(3) {
-			r.Dedupe = &driver.Dedupe{Key: pick(g, historyKeys), Extend: g.chance(2), Replace: g.chance(3)}
+			r.Dedupe = &driver.Dedupe{Key: pick(g, historyKeys), Extend: g.chance(2), Replace: g.chance(2)}
 			if g.chance(2) {
 				r.Dedupe.TTL = driver.Some(driver.Millis(pick(g, []int{50, 400, 3000})))
 			}
@@ -36,14 +36,25 @@ func (g *historian) enqueue() historyCall {
 	return enqueueCall{Tag: g.calls, Batch: batch}
 }
 
-// enqueueChildren does what a worker does behind a fan-out, and the sweep again.
+// enqueueChildren does what a worker does behind a fan-out, and the sweep again:
+// it enqueues the children of a flow, mostly of one that is parked.
 func (g *historian) enqueueChildren() historyCall {
 	if len(g.landed) == 0 {
 		return g.enqueue()
 	}
+	parent := pick(g, g.landed).Request.Parent
+	for _, n := range g.Perm(len(g.landed)) {
+		p := g.landed[n].Request.Parent
+		if j := g.job(p.FlowID); j != nil && j.State == driver.WaitingChildren && !g.chance(4) {
+			parent = p
+			break
+		}
+	}
 	var batch []driver.EnqueueRequest
-	for range 1 + g.IntN(3) {
-		batch = append(batch, pick(g, g.landed).Request)
+	for _, child := range g.landed {
+		if child.Request.Parent.Run == parent.Run && child.Request.Parent.FlowID == parent.FlowID && !g.chance(5) {
+			batch = append(batch, child.Request)
+		}
 	}
 	return enqueueCall{Tag: g.calls, Batch: batch}
 }
@@ -122,9 +133,13 @@ func (g *historian) lockOf(suits func(l driver.Lock, j *driver.Job) bool) (drive
 // stage draws the children of a run. Only jobs with an id of the history's own
 // become parents.
 func (g *historian) stage() historyCall {
-	l, ok := g.lockOf(func(l driver.Lock, j *driver.Job) bool {
+	suits := func(l driver.Lock, j *driver.Job) bool {
 		return slices.Contains(historyIDs, l.ID) && (j.Flow == nil || g.chance(8))
-	})
+	}
+	l, ok := g.lockOf(func(l driver.Lock, j *driver.Job) bool { return j.Parent != nil && suits(l, j) })
+	if !ok {
+		l, ok = g.lockOf(suits)
+	}
 	if g.chance(10) {
 		l, ok = driver.Lock{ID: pick(g, historyIDs), Token: "no token"}, true
 	}
@@ -176,18 +191,31 @@ func (g *historian) operate() historyCall {
 			return operateCall{"cancel", []string{l.ID}}
 		}
 	}
-	return operateCall{pick(g, []string{"cancel", "promote", "retry"}), g.distinctIDs()}
+	op := pick(g, []string{"cancel", "promote", "retry"})
+	wanted := map[string]driver.State{"cancel": driver.WaitingChildren, "promote": driver.Delayed, "retry": driver.Failed}[op]
+	if id, ok := g.idIn(wanted); ok && g.chance(2) {
+		return operateCall{op, []string{id}}
+	}
+	return operateCall{op, g.distinctIDs()}
 }
 
 // remove makes room for a job of the same id, mostly.
 func (g *historian) remove() historyCall {
-	for _, n := range g.Perm(len(historyIDs)) {
-		id := historyIDs[n]
-		if j := g.job(id); j != nil && j.State.Terminal() && !g.chance(4) {
-			return removeCall{[]string{id}}
-		}
+	if id, ok := g.idIn(driver.Completed, driver.Failed, driver.Cancelled); ok && !g.chance(4) {
+		return removeCall{[]string{id}}
 	}
 	return removeCall{g.distinctIDs()}
+}
+
+// idIn returns an id of the history's own whose job is in one of the states, if
+// there is one.
+func (g *historian) idIn(states ...driver.State) (string, bool) {
+	for _, n := range g.Perm(len(historyIDs)) {
+		if j := g.job(historyIDs[n]); j != nil && slices.Contains(states, j.State) {
+			return j.ID, true
+		}
+	}
+	return "", false
 }
 
 func (g *historian) heartbeat() historyCall {
@@ -215,7 +243,7 @@ func (g *historian) list() historyCall {
 	states := driver.States[:]
 	switch g.IntN(4) {
 	case 0:
-		r.OrderBy = driver.ByFinishedAt
+		r.OrderBy, r.Metadata = driver.ByFinishedAt, nil
 		states = []driver.State{driver.Completed, driver.Failed, driver.Cancelled}
 	case 1:
 		if g.harness.QueueIndexOff {
@@ -226,10 +254,14 @@ func (g *historian) list() historyCall {
 	}
 	if r.OrderBy == driver.ByFinishedAt || g.chance(2) {
 		r.States = make([]driver.State, 0, len(states))
+		none := g.chance(6)
 		for _, s := range states {
-			if g.chance(2) {
+			if !none && g.chance(2) {
 				r.States = append(r.States, s)
 			}
+		}
+		if r.OrderBy == driver.ByFinishedAt && len(r.States) == 0 {
+			r.States = states
 		}
 	}
 	return listCall{r}

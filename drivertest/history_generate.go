@@ -168,18 +168,16 @@ var draws = []struct {
 	{13, (*historian).enqueue},
 	{7, (*historian).enqueueChildren},
 	{2, func(g *historian) historyCall { return cancelByDedupeCall{pick(g, historyNames), pick(g, historyKeys)} }},
-	{18, (*historian).claim},
-	{18, (*historian).ack},
-	{8, (*historian).stage},
-	{8, (*historian).fanOut},
+	{16, (*historian).claim},
+	{13, (*historian).ack},
+	{14, (*historian).stage},
+	{10, (*historian).fanOut},
 	{3, (*historian).heartbeat},
 	{3, func(g *historian) historyCall {
 		return recoverCall{driver.RecoverRequest{MaxStalled: int32(g.IntN(3)), Limit: 1 + g.IntN(4)}}
 	}},
-	{7, func(g *historian) historyCall {
-		return operateCall{pick(g, []string{"cancel", "promote", "retry"}), g.distinctIDs()}
-	}},
-	{3, func(g *historian) historyCall { return removeCall{g.distinctIDs()} }},
+	{7, (*historian).operate},
+	{3, (*historian).remove},
 	{2, func(g *historian) historyCall { return pauseCall{Queue: pick(g, historyQueues), Resume: !g.chance(3)} }},
 	{4, (*historian).list},
 	{4, func(g *historian) historyCall {

@@ -91,6 +91,10 @@ func TestHistoriesAreShrunk(t *testing.T) {
 	if !strings.Contains(why, "Priority") {
 		t.Errorf("the failure does not show the difference: %s", why)
 	}
+	seen := ObserveFunc(t, "histories", func(t TB) { RunHistories(t, losing, HistoryOptions{Seeds: 1}) })
+	if log := strings.Join(seen.Log, "\n"); !seen.Failed || !strings.Contains(log, "BRAID_HISTORY_SEED=1 ") || !strings.Contains(log, why) {
+		t.Errorf("the report of a history that fails does not tell how to replay it, and why it fails:\n%s", log)
+	}
 	if _, again := replay(t, losing, 1, short, true); again != why {
 		t.Errorf("a replay fails with %q; want %q", again, why)
 	}

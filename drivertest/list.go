@@ -14,7 +14,7 @@ import (
 // metadata, with ties, and returns their records.
 func (t *T) listFixture() []*driver.Job {
 	t.Helper()
-	tag := func(pairs ...string) edit { return metadata(pairs...) }
+	tag := metadata
 	t.insert(100,
 		request("w-2", tag("tenant", "1", "region", "eu")), request("w-1", tag("tenant", "2", "region", "eu")),
 		request("w-3", named("other"), tag("tenant", "1")), request("w-4", inQueue("p"), tag("tenant", "1", "region", "us")))
@@ -39,14 +39,14 @@ func expected(jobs []*driver.Job, r driver.ListRequest) []string {
 	}
 	var found []entry
 	for _, j := range jobs {
-		at, ok := driver.Some(j.EnqueuedAt), true
+		at := driver.Some(j.EnqueuedAt)
 		switch r.OrderBy {
 		case driver.ByRunAt:
 			at = driver.Some(j.RunAt)
 		case driver.ByFinishedAt:
 			at = j.FinishedAt
 		}
-		ok = at.Set && (r.Queue == "" || r.Queue == j.Queue) && (r.Name == "" || r.Name == j.Name) &&
+		ok := at.Set && (r.Queue == "" || r.Queue == j.Queue) && (r.Name == "" || r.Name == j.Name) &&
 			(r.States == nil || slices.Contains(r.States, j.State))
 		for k, v := range r.Metadata {
 			got, has := j.Metadata[k]

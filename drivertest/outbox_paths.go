@@ -15,10 +15,7 @@ type terminalPath struct {
 
 const outboxRule = "Whenever any operation moves a job with an envelope into a terminal state, the same step appends to the outbox."
 
-var (
-	endedFailed    = driver.ChildReport{Outcome: driver.ChildFailed}
-	endedCancelled = driver.ChildReport{Outcome: driver.ChildCancelled}
-)
+var endedCancelled = driver.ChildReport{Outcome: driver.ChildCancelled}
 
 var terminalPaths = []terminalPath{
 	{"AckComplete", func(t *T, now driver.Time, c driver.EnqueueRequest) { t.complete(now, t.start(0, c), `{"n":1}`) },

@@ -224,7 +224,7 @@ func (l *listSource) seek(at driver.Opt[driver.ListPosition]) bool {
 
 // advance goes to the next entry, and reports whether there is one.
 func (l *listSource) advance() bool {
-	ok := false
+	var ok bool
 	if l.ascending {
 		ok = l.iter.Next()
 	} else {

@@ -38,7 +38,7 @@ var layers = []layer{
 	{packages: "internal/migrate", own: []string{"driver"}, why: "what the SQL stores share"},
 
 	{packages: "internal/engine", own: []string{"driver"}, why: "the worker's runtime sees any store through the seam"},
-	{packages: "internal/cron", own: []string{"driver"}, modules: []string{"github.com/robfig/cron/v3"}, why: "times of schedules"},
+	{packages: "internal/cron", own: []string{"driver"}, why: "times of schedules"},
 	{packages: "internal/maintain", own: []string{"driver", "internal/cron"}, why: "the sweeps see any store through the seam"},
 
 	{packages: ".", own: []string{"driver", "internal/engine", "internal/maintain", "internal/cron"},

@@ -146,7 +146,6 @@ func TestAfterACancelRequestAnErrorIsCancelledAndAResultCounts(t *testing.T) {
 func TestARunsContextKeepsTheRulesOfContexts(t *testing.T) {
 	type result struct {
 		childCause, afterCause error
-		afterRun               bool
 	}
 	started := make(chan context.Context, 1)
 	results := make(chan result, 1)

@@ -28,6 +28,8 @@ type Engine struct {
 	stuckLoop     *loop
 	beatSignal    chan struct{} // buffered
 
+	stuckMu sync.Mutex // held while stuck handlers are looked for
+
 	tokenPrefix string
 	tokens      atomic.Uint64
 	started     atomic.Bool

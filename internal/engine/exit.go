@@ -47,10 +47,11 @@ func (e ErrorExit) Encode() []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// errorType names what kind of error err is.
+// errorType names what kind of error err is. It looks at each wrapper in turn, from
+// the outside, because the first one with a type of its own gives the name.
 func errorType(err error) string {
 	for err != nil {
-		switch e := err.(type) {
+		switch e := any(err).(type) {
 		case *PanicError:
 			if e.Exit {
 				return "goexit"
@@ -62,7 +63,7 @@ func errorType(err error) string {
 			return "encode"
 		}
 		var inner error
-		switch e := err.(type) {
+		switch e := any(err).(type) {
 		case interface{ Unwrap() error }:
 			inner = e.Unwrap()
 		case interface{ Unwrap() []error }:

@@ -58,7 +58,9 @@ func newRig(t *testing.T, handle handlerFunc, change ...func(*Config)) *rig {
 	r.engine = engine
 	t.Cleanup(func() {
 		if r.cancel != nil {
-			r.stop()
+			if err := r.stop(); err != nil {
+				t.Errorf("Run returned %v", err)
+			}
 		}
 		_ = memory.Close()
 	})

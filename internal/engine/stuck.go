@@ -40,6 +40,8 @@ func (e *Engine) watchStuck(hard context.Context) {
 // findStuck returns the runs that go on for longer than after past the end of
 // their context; each is logged the first time.
 func (e *Engine) findStuck(after time.Duration) []StuckRun {
+	e.stuckMu.Lock() // whoever comes second finds the stacks filled in
+	defer e.stuckMu.Unlock()
 	now := time.Now()
 	var stuck []StuckRun
 	var fresh []*run

@@ -246,7 +246,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		stop := start(t, r.Run)
 		pass(time.Minute)
 		stop()
-		if runs.Load() != 1 || cause.Load() != context.Canceled || book.String() != "" {
+		if runs.Load() != 1 || !errors.Is(cause.Load().(error), context.Canceled) || book.String() != "" {
 			t.Errorf("%d runs, cause %v, log %q", runs.Load(), cause.Load(), book)
 		}
 		r.Run(context.Background()) // a second call has nothing to wait for
