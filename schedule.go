@@ -69,6 +69,9 @@ type ScheduleInfo struct {
 	Group     string            `json:"group,omitempty"` // the set that declares it
 	NextRunAt time.Time         `json:"nextRunAt"`
 	LastJobID string            `json:"lastJobId,omitempty"`
+	Timeout   *time.Duration    `json:"timeout,omitempty"` // of its jobs; nil: the worker's default
+	// SkipOverlap: a slot is skipped while the job of an earlier one has not finished.
+	SkipOverlap bool `json:"skipOverlap"`
 }
 
 // Schedule declares a recurring job under a key: workers enqueue one job per slot,
@@ -209,9 +212,14 @@ func (c *Client) Unschedule(ctx context.Context, key string) (bool, error) {
 }
 
 func newScheduleInfo(s driver.Schedule) ScheduleInfo {
-	return ScheduleInfo{
+	info := ScheduleInfo{
 		Key: s.Key, JobName: s.JobName, Queue: s.Queue, Cron: s.Cron, Zone: s.TZ, Every: s.Every.Std(),
 		Payload: s.Payload, Metadata: s.Metadata, Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
-		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID,
+		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID, SkipOverlap: s.Overlap == driver.OverlapSkip,
 	}
+	if timeout, ok := s.Timeout.Get(); ok {
+		std := timeout.Std()
+		info.Timeout = &std
+	}
+	return info
 }
