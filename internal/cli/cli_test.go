@@ -23,8 +23,8 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help or version`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help or version`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help, server or version`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help, server or version`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
 		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --concurrency, --help, --json and --store`},
