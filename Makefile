@@ -15,15 +15,15 @@ PKG       ?= ./...
 TESTFLAGS ?=
 # Flags for the program: make demo ARGS='--json /usr/share'
 ARGS      ?=
-# How long the soak runs.
-SOAK      ?= 10m
+# By how much the soak multiplies the random histories and flows.
+SOAK      ?= 20
 # The modules to tidy beside the root one. Not tools: tidying it would fetch what the
 # tests of a hundred linters need.
 MODULES   := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## install what the tests need on a bare machine (run by test)
@@ -42,8 +42,8 @@ race: setup ## run every test five times with the race detector, in random order
 	$(GO) test -race -count=5 -shuffle=on $(TESTFLAGS) $(PKG)
 
 .PHONY: soak
-soak: setup ## run random histories and load for SOAK (10m) with the race detector
-	BRAID_SOAK=$(SOAK) $(GO) test -race -timeout 0 -run Soak $(TESTFLAGS) $(PKG)
+soak: setup ## run SOAK (20) times as many random histories and flows, with the race detector
+	BRAID_SOAK=$(SOAK) $(GO) test -race -timeout 0 -run "Histor|Random|Conforms/History" $(TESTFLAGS) $(PKG)
 
 .PHONY: lint
 lint: $(LINTER) ## run go vet and the linters of .golangci.yaml
@@ -81,9 +81,17 @@ demo: ## hash the files of a folder with a job each (ARGS='DIR …')
 bench: ## measure the memory store (ARGS='--store URL …' for another)
 	$(GO) run ./cmd/braid bench $(ARGS)
 
+.PHONY: bench-redis
+bench-redis: setup ## measure the Redis store beside asynq and BullMQ (ARGS='-jobs 100000 -rounds 3')
+	@cd bench && $(GO) run ./redis $(ARGS)
+
+.PHONY: bench-growth
+bench-growth: setup ## compare each operation on an empty store with one on a full store (ARGS='-store redis')
+	@cd bench && $(GO) run ./growth $(ARGS)
+
 .PHONY: bench-build
-bench-build: ## build the comparison with other systems
-	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./...; fi
+bench-build: ## build and test the comparison with other systems
+	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...; fi
 
 .PHONY: clean
 clean: ## delete what the other targets built

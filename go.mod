@@ -3,6 +3,7 @@ module github.com/braidmq/braid
 go 1.26.0
 
 require (
+	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/tidwall/btree v1.8.2
@@ -15,6 +16,8 @@ require (
 	golang.org/x/term v0.48.0
 	pgregory.net/rapid v1.3.0
 )
+
+require go.uber.org/atomic v1.12.0 // indirect
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

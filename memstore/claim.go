@@ -41,11 +41,13 @@ func (s *Store) resume(req *driver.ClaimRequest, result *driver.ClaimResult) (si
 	if held == nil {
 		return 0
 	}
+	returned := map[*record]bool{} // a token that is resumed may claim a job a second time
 	for _, rec := range held.recs {
 		if len(result.Jobs) == req.Limit {
 			break
 		}
-		if rec.claim == held && rec.job.Queue == req.Queue {
+		if rec.claim == held && rec.job.Queue == req.Queue && !returned[rec] {
+			returned[rec] = true
 			result.Jobs = append(result.Jobs, rec.snapshot())
 			size += rec.size()
 		}

@@ -3,12 +3,14 @@
 # where everything is there already, and needs root or sudo only where it installs.
 #
 # Each need is a line of the table below: the program that shows that the need is
-# met, and the Debian package that brings it.
+# met, and the Debian package that brings it. The tests start their servers themselves,
+# so a service that a package starts is ended.
 set -euo pipefail
 
 needs=(
   "gcc gcc"          # the race detector links through a C compiler
   "git git"          # go mod and the checks of formatting list the files
+  "redis-server redis-server" # the tests of the Redis store start it on free ports
 )
 
 missing=()
@@ -34,3 +36,15 @@ echo "tools/setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+
+for package in "${missing[@]}"; do
+  case "$package" in
+    redis-server)
+      if [ -d /run/systemd/system ]; then
+        "${as_root[@]}" systemctl disable --now --quiet redis-server || true
+      else
+        "${as_root[@]}" service redis-server stop >/dev/null 2>&1 || true
+      fi
+      ;;
+  esac
+done

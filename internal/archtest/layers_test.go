@@ -41,7 +41,10 @@ var layers = []layer{
 	{packages: "internal/cron", own: []string{"driver"}, why: "times of schedules"},
 	{packages: "internal/maintain", own: []string{"driver", "internal/cron"}, why: "the sweeps see any store through the seam"},
 
-	{packages: ".", own: []string{"driver", "internal/engine", "internal/maintain", "internal/cron"},
+	{packages: "internal/flow", own: []string{"driver"}, why: "the relay and the sweep see any stores through the seam"},
+	{packages: "internal/flowcheck", own: []string{"driver", "internal/flow"}, why: "the checker sees any stores through the seam"},
+
+	{packages: ".", own: []string{"driver", "internal/engine", "internal/maintain", "internal/cron", "internal/flow"},
 		modules: []string{"go.opentelemetry.io/otel"},
 		why:     "the library never names a store"},
 
@@ -58,16 +61,19 @@ var layers = []layer{
 		why:     "the one place that knows every store"},
 	{packages: "internal/demo", own: []string{".", "driver"}, why: "an application, which hands a store on"},
 	{packages: "internal/benchmark", own: []string{".", "driver"}, why: "an application, which hands a store on"},
+	{packages: "internal/flowtree", own: []string{"."}, why: "it goes through *braid.Client, never around it"},
 	{packages: "internal/server", own: []string{".", "driver", "httpapi", "dashboard"},
 		modules: []string{"go.opentelemetry.io/otel"},
 		why:     "it is handed stores, and serves them through a client"},
 	{packages: "internal/cli", own: []string{".", "driver", "httpapi", "dashboard",
-		"internal/storeurl", "internal/demo", "internal/benchmark", "internal/server"},
+		"internal/storeurl", "internal/demo", "internal/benchmark", "internal/flowtree", "internal/server"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		why:     "the program's commands"},
 	{packages: "cmd/braid", own: []string{"internal/cli"}, why: "main only"},
 
 	{packages: "internal/faultstore", own: []string{"driver"}, why: "a decorator of any store"},
+	{packages: "internal/flowtest", own: []string{".", "driver", "internal/flow", "internal/flowcheck", "internal/faultstore"},
+		why: "the suite of flows knows the library, and any stores through the seam"},
 	{packages: "internal/testserver", why: "starts servers for tests, and knows no store"},
 	{packages: "internal/e2etest", own: []string{".", "driver", "memstore", "internal/storeurl", "internal/testserver", "internal/faultstore"},
 		why: "the whole, as a user sees it"},
@@ -81,6 +87,7 @@ var layers = []layer{
 // forTests are the packages that programs do not link, so that they may import testing.
 var forTests = []string{
 	"drivertest/...", "braidtest", "internal/testserver", "internal/e2etest", "internal/archtest",
+	"internal/flowtest",
 }
 
 // importGraph maps the path of each package to the paths that its files import,

@@ -85,7 +85,7 @@ Where a command takes --store, these URLs name a store:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDemo(), newBench(), newServer(), newVersion())
+	root.AddCommand(newDemo(), newFlow(), newBench(), newServer(), newVersion())
 	return root
 }
 

@@ -23,15 +23,20 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help, server or version`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, help, server or version`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, server or version`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, server or version`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
-		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --concurrency, --help, --json and --store`},
-		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --concurrency, --help, --json and --store`},
+		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
+		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
 		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
 		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use memory:`},
+		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"flow"}, `braid: no flow is named; the command is braid flow ID [flags]`},
+		{[]string{"flow", "a", "b"}, `braid: unexpected argument "b"; the command is braid flow ID [flags]`},
+		{[]string{"flow", "a", "--each", "0"}, `braid: invalid --each 0: use 1 or more`},
+		{[]string{"flow", "a", "--with", "memory:"}, `braid: invalid --with "memory:": use NAME=URL`},
 		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
 		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
 		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
@@ -90,6 +95,24 @@ func TestDemoPrintsAReport(t *testing.T) {
 	if report.Files != 3 || report.Bytes != 9 || report.Lines != 4 || report.Duplicates != 1 || report.Concurrency != 2 ||
 		report.Seconds <= 0 || report.JobsPerSecond <= 0 {
 		t.Errorf("report: %+v", report)
+	}
+}
+
+func TestADemoCanHaveItsChildrenInAnotherStore(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a"), []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, t.Context(), "demo", "--child-store", "memory:", folder)
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "(memory store, children in a memory store, ") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestAFlowThatIsNotThereIsAnError(t *testing.T) {
+	code, stdout, stderr := run(t, t.Context(), "flow", "f-1", "--with", "email=memory:")
+	if code != exitFailure || stdout != "" || stderr != "braid: not found: job \"f-1\"\n" {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"github.com/braidmq/braid/internal/storeurl"
 )
 
-const demoHelp = `demo enqueues a job for every regular file below DIR (the current folder, if none is
-given), runs the jobs, and reports what their results say. Symbolic links are not
-followed. Each job reads its file: SHA-256, size, lines, kind of content.
+const demoHelp = `demo runs a flow: its parent lists the regular files below DIR (the current folder, if
+none is given) and hands out a child job for each; when all have finished it collects
+their results into a report. Symbolic links are not followed. Each child reads its file:
+SHA-256, size, lines, kind of content. --child-store puts the children into another store
+than their parent.
 
 What the report counts:
   files       regular files, those that could not be read included; hard links each
@@ -30,13 +32,14 @@ at once. Several demos can share a store at the same time.
 
 The report goes to standard output, progress to standard error. --json prints one
 object: files, bytes, lines, failed, duplicates, wastedBytes, seconds, jobsPerSecond,
-partial, unfinished, folder, store, concurrency, and the lists extensions, kinds,
-largest, duplicateGroups, failures and unreadableFolders. A path that is not UTF-8 is
-{"base64": "…"} there.`
+partial, unfinished, folder, store, childStore (if there is one), concurrency, and the
+lists extensions, kinds, largest, duplicateGroups, failures and unreadableFolders. A path
+that is not UTF-8 is {"base64": "…"} there.`
 
 func newDemo() *cobra.Command {
 	var (
 		store       string
+		childStore  string
 		concurrency int
 		asJSON      bool
 	)
@@ -55,17 +58,18 @@ func newDemo() *cobra.Command {
 			if len(args) > 0 {
 				folder = args[0]
 			}
-			return runDemo(cmd, store, asJSON, demo.Options{Folder: folder, Concurrency: concurrency})
+			return runDemo(cmd, store, childStore, asJSON, demo.Options{Folder: folder, Concurrency: concurrency})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store that keeps the jobs")
+	flags.StringVar(&childStore, "child-store", "", "`URL` of another store, for the jobs of the files")
 	flags.IntVar(&concurrency, "concurrency", 4*runtime.GOMAXPROCS(0), "how many files are read at once")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func runDemo(cmd *cobra.Command, url string, asJSON bool, options demo.Options) error {
+func runDemo(cmd *cobra.Command, url, childURL string, asJSON bool, options demo.Options) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	store, err := storeurl.Open(ctx, url)
 	if err != nil {
@@ -73,6 +77,12 @@ func runDemo(cmd *cobra.Command, url string, asJSON bool, options demo.Options) 
 	}
 	defer store.Close()
 	options.Store = store
+	if childURL != "" {
+		if options.ChildStore, err = storeurl.Open(ctx, childURL); err != nil {
+			return err
+		}
+		defer options.ChildStore.Close()
+	}
 	// Failed attempts are in the report; only trouble with the store is worth a line.
 	options.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	d, err := demo.New(options)

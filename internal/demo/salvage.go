@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/braidmq/braid"
@@ -53,12 +54,28 @@ func (d *Demo) salvage(ctx context.Context) (report *Report, left int, err error
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, id := range unfinished {
-		// What cannot be removed stays in a queue that nobody works on.
-		_, _ = d.children().Remove(ctx, id)
-	}
+	d.remove(ctx, unfinished)
 	_, _ = d.client.Remove(ctx, d.queue)
 	return d.tally.report(), len(unfinished), nil
+}
+
+// remove removes jobs. What cannot be removed stays in a queue that nobody works on.
+func (d *Demo) remove(ctx context.Context, ids []string) {
+	const atOnce = 16
+	next := make(chan string)
+	var removers sync.WaitGroup
+	for range min(atOnce, len(ids)) {
+		removers.Go(func() {
+			for id := range next {
+				_, _ = d.children().Remove(ctx, id)
+			}
+		})
+	}
+	for _, id := range ids {
+		next <- id
+	}
+	close(next)
+	removers.Wait()
 }
 
 // children is the client on the store of the files' jobs.

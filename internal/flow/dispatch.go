@@ -49,13 +49,15 @@ func (s Stores) enqueue(ctx context.Context, until time.Time, key string, childr
 	if err != nil {
 		return err
 	}
-	batch := make([]driver.EnqueueRequest, len(children))
-	for i, c := range children {
-		batch[i] = c.Request
-	}
-	return insist(ctx, until, func(ctx context.Context) error {
-		_, err := store.Driver.Enqueue(ctx, store.Now(), batch)
-		return err
+	return apart(children, func(children []driver.StagedChild) error {
+		batch := make([]driver.EnqueueRequest, len(children))
+		for i, c := range children {
+			batch[i] = c.Request
+		}
+		return insist(ctx, until, func(ctx context.Context) error {
+			_, err := store.Driver.Enqueue(ctx, store.Now(), batch)
+			return err
+		})
 	})
 }
 
@@ -113,6 +115,23 @@ func call(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return do(ctx)
+}
+
+// apart does something to items, all at once if it can. If that is refused for good, it
+// halves them, until what is refused stands alone: one bad item holds up no other.
+func apart[T any](items []T, do func([]T) error) error {
+	err := do(items)
+	if err == nil || len(items) == 1 || !refused(err) {
+		return err
+	}
+	half := len(items) / 2
+	return errors.Join(apart(items[:half], do), apart(items[half:], do))
+}
+
+// refused reports whether a store will not do what it was asked, however often.
+func refused(err error) bool {
+	return !driver.Retryable(err) && !driver.OutcomeUnknown(err) && !errors.Is(err, driver.ErrClosed) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // groupByStore splits items by their store, keeping their order within it.

@@ -49,10 +49,14 @@ func (s *Sweep) Run(ctx context.Context) error {
 			work.Cascade = nil
 		}
 		for key, rows := range groupByStore(work.Reconcile, func(c driver.Child) string { return c.StoreKey }) {
-			round.try(key, func(store Store) error { return round.reconcile(ctx, store, rows) })
+			round.try(key, func(store Store) error {
+				return apart(rows, func(rows []driver.Child) error { return round.reconcile(ctx, store, rows) })
+			})
 		}
 		for key, rows := range groupByStore(work.Cascade, func(c driver.Child) string { return c.StoreKey }) {
-			round.try(key, func(store Store) error { return round.cascade(ctx, store, rows) })
+			round.try(key, func(store Store) error {
+				return apart(rows, func(rows []driver.Child) error { return round.cascade(ctx, store, rows) })
+			})
 		}
 		short := len(work.Reconcile) < sweepPage && len(work.Cascade) < sweepPage
 		if short || roundTrip || ctx.Err() != nil || time.Since(began) > s.Budget {
@@ -90,12 +94,13 @@ func (r *sweepRound) try(storeKey string, do func(Store) error) {
 	if r.down[storeKey] {
 		return
 	}
-	store, err := r.Stores.find(storeKey)
+	store, unknown := r.Stores.find(storeKey)
+	err := unknown
 	if err == nil {
 		err = do(store)
 	}
 	if err != nil {
-		r.down[storeKey] = true
+		r.down[storeKey] = unknown != nil || !refused(err)
 		r.err = errors.Join(r.err, err)
 	}
 }

@@ -21,7 +21,7 @@ func (p *process) calls(op string) int {
 // sharedCalls lets 200 slots work on one flow: a child must not cost calls of its own.
 func sharedCalls(t *testing.T, pair Pair) {
 	r := newRig(t, pair)
-	const children, slots = 4000, 200
+	const children, slots = 2000, 200
 	p := r.start(nil, func(o *braid.WorkerOptions) { o.Concurrency = slots })
 	todo := plan{Steps: steps(children, succeed)}
 	r.endsAs(r.enqueue("a", todo), todo)
@@ -39,7 +39,7 @@ func sharedCalls(t *testing.T, pair Pair) {
 // linearCost compares a flow with one of twice as many children: twice the calls, and
 // no more memory while it reads the results.
 func linearCost(t *testing.T, pair Pair) {
-	const children = 4000
+	const children = 2000
 	small, smallGrowth := cost(t, pair, children)
 	large, largeGrowth := cost(t, pair, 2*children)
 	for op, n := range small {

@@ -40,6 +40,7 @@ var together = []test{
 	{"a removed flow can be enqueued again", removedAndEnqueuedAgain},
 	{"a parent that is cancelled cancels its children", cancelledParent},
 	{"a failed parent that is retried collects what was recorded", retriedParent},
+	{"a child that its store refuses holds up no other", oneBadChild},
 	{"three levels settle in every mix", everyMix},
 	{"nothing waits for a sweep", nothingWaitsForSweeps},
 	{"open flows finish before new ones start", openFlowsFirst},

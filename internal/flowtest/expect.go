@@ -35,16 +35,7 @@ func (p plan) expect() (braid.State, sum) {
 	return braid.Completed, total
 }
 
-// level is how many levels of flows a plan has.
-func (p plan) level() int {
-	below := 0
-	for _, sub := range p.Flows {
-		below = max(below, sub.level())
-	}
-	return below + 1
-}
-
-// enqueue enqueues a flow at the level of its plan.
+// enqueue enqueues a flow of the highest level.
 func (r *rig) enqueue(id string, p plan, opts ...braid.EnqueueOption) *braid.Handle[sum] {
 	r.Helper()
 	h, err := r.kinds.top(p).Enqueue(r.ctx, r.client, p, append(opts, braid.ID(id))...)

@@ -33,6 +33,7 @@ func (p point) String() string {
 // far as anybody else can see; bury lets them return.
 type life struct {
 	point  *point // nil: it does not die by itself
+	kill   func() // ends it for real; nil: it only looks dead
 	mu     sync.Mutex
 	calls  int // that match the point
 	dead   chan struct{}
@@ -57,8 +58,12 @@ func closed(c chan struct{}) bool {
 func (l *life) die() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !closed(l.dead) {
-		close(l.dead)
+	if closed(l.dead) {
+		return
+	}
+	close(l.dead)
+	if l.kill != nil {
+		l.kill()
 	}
 }
 

@@ -91,11 +91,15 @@ func (r *rig) start(at *point, changes ...func(*braid.WorkerOptions)) *process {
 	return p
 }
 
+// prepare makes a process without starting it.
 func (r *rig) prepare(at *point, changes ...func(*braid.WorkerOptions)) *process {
-	r.Helper()
-	p := &process{life: newLife(at), faults: make(map[string]*faultstore.Store), runs: newRuns()}
+	return newProcess(r.stores, r.kinds, newLife(at), changes...)
+}
+
+func newProcess(shared map[string]driver.Store, kinds *kinds, life *life, changes ...func(*braid.WorkerOptions)) *process {
+	p := &process{life: life, faults: make(map[string]*faultstore.Store), runs: newRuns()}
 	stores := make(map[string]driver.Store)
-	for name, store := range r.stores {
+	for name, store := range shared {
 		stores[name], p.faults[name] = newMortal(store, name, p.life)
 	}
 	p.client = newClient(stores)
@@ -107,7 +111,7 @@ func (r *rig) prepare(at *point, changes ...func(*braid.WorkerOptions)) *process
 		change(&options)
 	}
 	p.worker = braid.NewWorker(p.client, options)
-	r.kinds.register(p)
+	kinds.register(p)
 	return p
 }
 

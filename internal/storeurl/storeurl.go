@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/redisstore"
 )
 
 // Default is the URL of the store that needs nothing.
@@ -26,13 +27,14 @@ type Form struct {
 func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
+		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
 
 // Open opens the store that a URL names; the caller closes it. A URL that Open does
 // not know is a [*driver.InvalidError] that lists those it knows. Errors never show
 // the URL's password.
-func Open(_ context.Context, raw string) (driver.Store, error) {
+func Open(ctx context.Context, raw string) (driver.Store, error) {
 	scheme, rest, found := strings.Cut(raw, ":")
 	if !found {
 		return nil, refuse(raw, "has no scheme; use "+known())
@@ -43,6 +45,12 @@ func Open(_ context.Context, raw string) (driver.Store, error) {
 			return nil, refuse(raw, "a memory store has no address; use memory:")
 		}
 		return memstore.New(), nil
+	case "redis", "rediss", "unix":
+		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
 	default:
 		return nil, refuse(raw, "has an unknown scheme; use "+known())
 	}

@@ -1,0 +1,67 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// redisVariable is the URL of a running server for [SharedRedis] to use.
+const redisVariable = "BRAID_TEST_REDIS_URL"
+
+var shared struct {
+	sync.Mutex
+	redis  *RedisServer
+	failed error
+}
+
+// SharedRedis returns the URL of a server, without persistence, that the tests of one
+// package share: the one of BRAID_TEST_REDIS_URL, or one that the first caller starts.
+// Tests keep apart by prefix, and delete nothing that is not theirs. TestMain ends it:
+// see [Main].
+func SharedRedis(t testing.TB) string {
+	t.Helper()
+	skipIfAsked(t, "redis")
+	if url := os.Getenv(redisVariable); url != "" {
+		return url
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.redis == nil && shared.failed == nil {
+		shared.redis, shared.failed = StartRedis()
+	}
+	if shared.failed != nil {
+		t.Fatal(shared.failed)
+	}
+	return shared.redis.URL()
+}
+
+// Main runs a package's tests and then ends the servers that they shared. It stands
+// where a *testing.M would:
+//
+//	func TestMain(m *testing.M) { goleak.VerifyTestMain(testserver.Main(m)) }
+func Main(m *testing.M) interface{ Run() int } { return run{m} }
+
+type run struct{ m *testing.M }
+
+// Run runs the tests and returns the exit code.
+func (r run) Run() int {
+	code := r.m.Run()
+	if err := stopShared(); err != nil {
+		fmt.Fprintln(os.Stderr, "braid: testserver:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+func stopShared() error {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.redis == nil {
+		return nil
+	}
+	server := shared.redis
+	shared.redis = nil
+	return server.Close()
+}
