@@ -64,7 +64,8 @@ func decodeError(err error) *Error {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	switch {
 	case errors.As(err, &wrong):
-		return invalid(wrong.Field, "does not take a JSON %s", wrong.Value)
+		// The decoder also names the Go structs that only group fields.
+		return invalid(strings.ReplaceAll(wrong.Field, "JobOptions.", ""), "does not take a JSON %s", wrong.Value)
 	case errors.As(err, &syntax):
 		return invalid("", "the body is not valid JSON: %s (at byte %d)", text, syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

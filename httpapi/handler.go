@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -123,7 +124,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, &Error{Status: http.StatusForbidden, Code: CodeForbidden, Message: "a page of another site may not do this"})
 		return
 	}
-	if _, pattern := h.mux.Handler(r); pattern == "" {
+	// A path that is not clean would be redirected, maybe to another operation.
+	escaped := r.URL.EscapedPath()
+	if _, pattern := h.mux.Handler(r); pattern == "" || path.Clean(escaped) != escaped {
 		h.notServed(w, r)
 		return
 	}
@@ -189,15 +192,16 @@ func (h *Handler) serve(e *endpoint) http.Handler {
 // other methods.
 func (h *Handler) notServed(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
+	unclean := path.Clean(r.URL.EscapedPath()) != r.URL.EscapedPath()
 	for _, method := range []string{remove, get, http.MethodHead, post, put} {
 		other := r.Clone(r.Context())
 		other.Method = method
-		if _, pattern := h.mux.Handler(other); pattern != "" {
+		if _, pattern := h.mux.Handler(other); pattern != "" && !unclean {
 			allowed = append(allowed, method)
 		}
 	}
 	if allowed == nil {
-		h.fail(w, r, &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: "there is no such path; see " + Prefix + "openapi.json"})
+		h.fail(w, r, &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: "there is no such path (an id is one segment, percent-encoded); see " + Prefix + "openapi.json"})
 		return
 	}
 	allow := strings.Join(allowed, ", ")

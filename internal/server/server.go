@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,7 +143,6 @@ func (s *Server) Run(ctx context.Context) error {
 // handler is everything that the server answers.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/api/", traced(s.api))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.needs(httpapi.RoleRead, s.metrics))
@@ -157,10 +157,19 @@ func (s *Server) handler() http.Handler {
 			writeText(w, http.StatusOK, "Braid. The API is at "+httpapi.Prefix+", its document at "+httpapi.Prefix+"openapi.json.\n")
 		})
 	}
+	api := traced(s.api)
+	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The mux would redirect paths that the API knows better how to read.
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 	if s.config.Tokens == nil {
-		return onlyLoopback(mux)
+		return onlyLoopback(all)
 	}
-	return mux
+	return all
 }
 
 func (s *Server) authorize(r *http.Request) (httpapi.Roles, bool) {
