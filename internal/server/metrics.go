@@ -25,6 +25,7 @@ type metrics struct {
 	reader   *sdk.ManualReader
 	version  string
 	started  time.Time
+	underWay func() int64 // requests of the API
 }
 
 func newMetrics(version string) *metrics {
@@ -59,6 +60,8 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.sample("braid_build_info", []label{{"version", m.version}, {"go", runtime.Version()}}, 1)
 	out.family("process_start_time_seconds", "gauge", "When the server was started, since the epoch")
 	out.sample("process_start_time_seconds", nil, float64(m.started.UnixMilli())/1000)
+	out.family("braid_http_requests_in_flight", "gauge", "Requests of the HTTP API that are under way")
+	out.sample("braid_http_requests_in_flight", nil, float64(m.underWay()))
 	out.family("go_goroutines", "gauge", "Goroutines of the server")
 	out.sample("go_goroutines", nil, float64(runtime.NumGoroutine()))
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -53,6 +53,7 @@ type Server struct {
 	metrics  *metrics
 	api      *httpapi.Handler
 	stopping atomic.Bool
+	underWay atomic.Int64 // requests of the API
 }
 
 // New checks the configuration and begins to listen. The caller closes the stores,
@@ -66,6 +67,7 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: config, listener: listener, metrics: newMetrics(config.Version)}
+	s.metrics.underWay = s.underWay.Load
 	options := []braid.ClientOption{braid.WithLogger(config.Logger), braid.WithMetrics(s.metrics.provider)}
 	for name, store := range config.Named {
 		options = append(options, braid.WithStore(name, store))
@@ -161,6 +163,8 @@ func (s *Server) handler() http.Handler {
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect paths that the API knows better how to read.
 		if strings.HasPrefix(r.URL.Path, "/api/") {
+			s.underWay.Add(1)
+			defer s.underWay.Add(-1)
 			api.ServeHTTP(w, r)
 			return
 		}
