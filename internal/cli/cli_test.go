@@ -14,32 +14,42 @@ import (
 
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
+	"github.com/braidmq/braid/internal/storeurl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// storeExamples are the URLs that a refusal names.
+var storeExamples = func() string {
+	var examples []string
+	for _, form := range storeurl.Forms() {
+		examples = append(examples, form.Example)
+	}
+	return or(examples)
+}()
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, server or version`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, flow, help, server or version`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, queues, schedules, server, top, version or why`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, queues, schedules, server, top, version or why`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
 		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
 		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
-		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use memory:`},
-		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use ` + storeExamples},
+		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples},
 		{[]string{"flow"}, `braid: no flow is named; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "b"}, `braid: unexpected argument "b"; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "--each", "0"}, `braid: invalid --each 0: use 1 or more`},
 		{[]string{"flow", "a", "--with", "memory:"}, `braid: invalid --with "memory:": use NAME=URL`},
 		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
 		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
-		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use memory:`},
+		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples},
 		{[]string{"version", "x"}, `braid: unexpected argument "x"; the command is braid version [flags]`},
 	} {
 		code, stdout, stderr := run(t, t.Context(), test.args...)

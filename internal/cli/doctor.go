@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidmq/braid/httpapi"
+)
+
+// finding is one thing that the doctor looked at.
+type finding struct {
+	Check string `json:"check"`
+	Level string `json:"level"` // ok, warn or bad
+	Text  string `json:"text"`
+}
+
+func newDoctor() *cobra.Command {
+	var at target
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Tell whether a store is healthy",
+		Long: `doctor looks at what usually goes wrong: whether the store answers, and how fast; how far
+this machine's clock is from the store's; queues that are paused; jobs that wait, or are
+due, for long, as they do where no worker runs; jobs whose worker was lost; failed jobs.
+
+The exit code is 1 if something is bad; warnings do not count.`,
+		Args: atMost(0), ValidArgsFunction: noneOf,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(cmd, func(s *session) error {
+				d := &doctor{session: s}
+				if err := d.examine(); err != nil {
+					return err
+				}
+				err := s.print(d.findings, func() error {
+					for _, f := range d.findings {
+						fmt.Fprintf(s.out, "%-4s  %-8s  %s\n", f.Level, f.Check, plain(f.Text))
+					}
+					return nil
+				})
+				if err == nil && d.bad > 0 {
+					return fmt.Errorf("braid: the store is not healthy: %d of %d checks are bad", d.bad, len(d.findings))
+				}
+				return err
+			})
+		},
+	}
+	at.addFlags(cmd)
+	return cmd
+}
+
+type doctor struct {
+	*session
+	now      time.Time
+	findings []finding
+	bad      int
+}
+
+// What the doctor takes to be long.
+const (
+	slowAnswer = 250 * time.Millisecond
+	clockWarn  = 2 * time.Second
+	longWait   = 5 * time.Minute
+	overdue    = time.Minute
+	lockGrace  = 2 * time.Minute
+)
+
+func (d *doctor) found(check, level, format string, args ...any) {
+	if level == "bad" {
+		d.bad++
+	}
+	d.findings = append(d.findings, finding{check, level, fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) examine() error {
+	if err := d.store(); err != nil {
+		return err
+	}
+	var queues httpapi.Queues
+	if err := d.Get(d.ctx, "queues", nil, &queues); err != nil {
+		return err
+	}
+	d.backlog(queues)
+	for _, q := range queues.Queues {
+		if err := d.queue(q); err != nil {
+			return err
+		}
+	}
+	if err := d.locks(); err != nil {
+		return err
+	}
+	return d.schedules()
+}
+
+func (d *doctor) store() error {
+	var info httpapi.Info
+	began := time.Now()
+	if err := d.Get(d.ctx, "info", nil, &info); err != nil {
+		return err
+	}
+	// The first answer may have opened connections and measured the clock.
+	began = time.Now()
+	if err := d.Get(d.ctx, "queues", nil, nil); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	level := "ok"
+	if took > slowAnswer {
+		level = "warn"
+	}
+	d.found("store", level, "%s at %s, format %d, answers in %v", info.Kind, info.Location, info.Format, took.Round(time.Millisecond))
+	var again httpapi.Info
+	before := time.Now()
+	if err := d.Get(d.ctx, "info", nil, &again); err != nil {
+		return err
+	}
+	after := time.Now()
+	d.now = again.Now.Time
+	distance := d.now.Sub(before.Add(after.Sub(before) / 2)).Round(time.Millisecond)
+	level = "ok"
+	if distance.Abs() > clockWarn {
+		level = "warn"
+	}
+	d.found("clock", level, "this machine's clock is %v from the store's (Braid goes by the store's)", distance.Abs())
+	return nil
+}
+
+func (d *doctor) backlog(queues httpapi.Queues) {
+	c := queues.Total
+	d.found("backlog", "ok", "%d queues; %d jobs waiting, %d delayed, %d active, %d parked", len(queues.Queues), c.Waiting, c.Delayed, c.Active, c.WaitingChildren)
+	if c.Failed > 0 {
+		d.found("failed", "warn", "%d jobs have failed; braid jobs list --state failed shows them", c.Failed)
+	}
+}
+
+// queue looks at the oldest jobs of a queue.
+func (d *doctor) queue(q httpapi.Queue) error {
+	if q.Paused {
+		d.found("paused", "warn", "queue %q is paused, with %d jobs waiting", q.Name, q.Counts.Waiting)
+		return nil
+	}
+	if q.Counts.Waiting > 0 {
+		job, err := d.first(url.Values{"queue": {q.Name}, "state": {"waiting"}})
+		if err != nil {
+			return err
+		}
+		if job != nil && d.now.Sub(job.RunAt.Time) > longWait {
+			level := "warn"
+			if q.Counts.Active == 0 {
+				level = "bad"
+			}
+			d.found("waiting", level, "queue %q: job %q of %q waits since %s, and %d jobs of the queue run; does a worker handle it?",
+				q.Name, job.ID, job.Name, span(d.now.Sub(job.RunAt.Time)), q.Counts.Active)
+		}
+	}
+	if q.Counts.Delayed > 0 {
+		job, err := d.first(url.Values{"queue": {q.Name}, "state": {"delayed"}, "orderBy": {"runAt"}})
+		if err != nil {
+			return err
+		}
+		if job != nil && d.now.Sub(job.RunAt.Time) > overdue {
+			d.found("due", "bad", "queue %q: job %q is due since %s; no worker looks at this queue", q.Name, job.ID, span(d.now.Sub(job.RunAt.Time)))
+		}
+	}
+	return nil
+}
+
+// first returns the oldest job of a list; nil if there is none.
+func (d *doctor) first(query url.Values) (*httpapi.Job, error) {
+	query.Set("order", "asc")
+	query.Set("limit", "1")
+	var page httpapi.JobPage
+	if err := d.Get(d.ctx, "jobs", query, &page); err != nil || len(page.Jobs) == 0 {
+		return nil, err
+	}
+	return page.Jobs[0], nil
+}
+
+// locks looks for jobs whose worker was lost and that nobody has recovered.
+func (d *doctor) locks() error {
+	var page httpapi.JobPage
+	if err := d.Get(d.ctx, "jobs", url.Values{"state": {"active"}, "order": {"asc"}, "limit": {"1000"}}, &page); err != nil {
+		return err
+	}
+	var lost []string
+	for _, job := range page.Jobs {
+		if d.now.Sub(job.LockExpiresAt.Time) > lockGrace {
+			lost = append(lost, job.ID)
+		}
+	}
+	if len(lost) > 0 {
+		d.found("locks", "bad", "%d jobs have lost their worker for more than %v, and nothing recovers them; run a worker or braid server (%s)",
+			len(lost), lockGrace, short(strings.Join(lost, ", "), 200))
+	} else {
+		d.found("locks", "ok", "%d running jobs looked at, all of them held by their workers", len(page.Jobs))
+	}
+	return nil
+}
+
+// schedules looks for slots that nobody fires.
+func (d *doctor) schedules() error {
+	var all httpapi.Schedules
+	if err := d.Get(d.ctx, "schedules", nil, &all); err != nil {
+		return err
+	}
+	late := 0
+	for _, s := range all.Schedules {
+		if d.now.Sub(s.NextRunAt.Time) > overdue {
+			late++
+		}
+	}
+	if late > 0 {
+		d.found("schedule", "bad", "%d of %d schedules are overdue; run a worker or braid server", late, len(all.Schedules))
+	} else {
+		d.found("schedule", "ok", "%d schedules, none of them overdue", len(all.Schedules))
+	}
+	return nil
+}
