@@ -46,8 +46,9 @@ soak: setup ## run SOAK (20) times as many random histories and flows, with the 
 	BRAID_SOAK=$(SOAK) $(GO) test -race -timeout 0 -run "Histor|Random|Conforms/History" $(TESTFLAGS) $(PKG)
 
 .PHONY: lint
-lint: $(LINTER) ## run go vet and the linters of .golangci.yaml
+lint: $(LINTER) ## run go vet, also as for 32 bits, and the linters of .golangci.yaml
 	$(GO) vet ./...
+	GOARCH=386 $(GO) vet ./...
 	$(LINTER) run ./...
 
 .PHONY: fmt
@@ -84,6 +85,10 @@ bench: ## measure the memory store (ARGS='--store URL …' for another)
 .PHONY: bench-redis
 bench-redis: setup ## measure the Redis store beside asynq and BullMQ (ARGS='-jobs 100000 -rounds 3')
 	@cd bench && $(GO) run ./redis $(ARGS)
+
+.PHONY: bench-flows
+bench-flows: setup ## measure flows beside plain jobs (ARGS='-store memory')
+	@cd bench && $(GO) run ./flows $(ARGS)
 
 .PHONY: bench-growth
 bench-growth: setup ## compare each operation on an empty store with one on a full store (ARGS='-store redis')

@@ -36,9 +36,11 @@ type clientShared struct {
 	err        error    // the first problem in the options
 
 	mu     sync.Mutex
-	pulses []*flowUpkeep  // of the workers that run
-	closed chan struct{}  // closed by Close, under mu
-	tasks  sync.WaitGroup // what Close waits for; added to under mu, while not closed
+	pulses []*flowUpkeep   // of the workers that run
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+	closed <-chan struct{} // of life
+	tasks  sync.WaitGroup  // what Close waits for; added to under mu, while not closed
 }
 
 // boundStore is a store under its name, with what calls to it share.
@@ -95,8 +97,9 @@ func NewClient(store driver.Store, opts ...ClientOption) *Client {
 	shared := &clientShared{
 		stores:     make(map[string]*boundStore),
 		maxPayload: driver.DefaultMaxValueBytes,
-		closed:     make(chan struct{}),
 	}
+	shared.life, shared.end = context.WithCancel(context.Background())
+	shared.closed = shared.life.Done()
 	shared.addStore(DefaultStore, store)
 	for _, opt := range opts {
 		if opt != nil {
@@ -106,20 +109,33 @@ func NewClient(store driver.Store, opts ...ClientOption) *Client {
 	if shared.logger == nil {
 		shared.logger = slog.Default()
 	}
-	return &Client{shared: shared, store: shared.stores[DefaultStore]}
+	return &Client{shared: shared, store: shared.lookUp(DefaultStore)}
 }
 
 // On returns a view of the client whose verbs act on the store of that name. An
 // unknown name is an error of the view's first call.
 func (c *Client) On(store string) *Client {
+	if c.made() != nil {
+		return c
+	}
 	return &Client{shared: c.shared, store: c.shared.lookUp(store)}
 }
 
 // Stores returns the names of the client's stores, sorted.
-func (c *Client) Stores() []string { return slices.Sorted(maps.Keys(c.shared.stores)) }
+func (c *Client) Stores() []string {
+	if c.made() != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.shared.stores))
+}
 
 // StoreName returns the name of the store that the client's verbs act on.
-func (c *Client) StoreName() string { return c.store.name }
+func (c *Client) StoreName() string {
+	if c.made() != nil {
+		return ""
+	}
+	return c.store.name
+}
 
 // StoreInfo describes a store to people and tools.
 type StoreInfo = driver.Info
@@ -145,16 +161,28 @@ func (c *Client) Ping(ctx context.Context) error {
 // Close ends what the client runs in the background and makes later calls return
 // ErrClientClosed. It leaves the stores open. It is idempotent.
 func (c *Client) Close() {
-	c.shared.mu.Lock()
-	if !c.shared.isClosed() {
-		close(c.shared.closed)
+	if c.made() != nil {
+		return
 	}
+	c.shared.mu.Lock()
+	c.shared.end()
 	c.shared.mu.Unlock()
 	c.shared.tasks.Wait()
 }
 
+// made returns an error unless the client comes from NewClient.
+func (c *Client) made() error {
+	if c == nil || c.shared == nil {
+		return &driver.InvalidError{Field: "client", Reason: "is nil or empty; make one with braid.NewClient"}
+	}
+	return nil
+}
+
 // ready returns what keeps the client from making a call.
 func (c *Client) ready() error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	if c.shared.err != nil {
 		return c.shared.err
 	}
@@ -182,7 +210,7 @@ func (c *Client) now() driver.Time { return c.store.clock.Now() }
 // forDefinition returns the view for a definition: of the store that it is bound to,
 // or this one.
 func (c *Client) forDefinition(store string) *Client {
-	if store == "" || store == c.store.name {
+	if store == "" || c.made() != nil || store == c.store.name {
 		return c
 	}
 	return c.On(store)
@@ -216,14 +244,7 @@ func (c *clientShared) background(task func(closed <-chan struct{})) {
 	}
 }
 
-func (c *clientShared) isClosed() bool {
-	select {
-	case <-c.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (c *clientShared) isClosed() bool { return c.life.Err() != nil }
 
 func (c *clientShared) check(err error) {
 	if err != nil && c.err == nil {
@@ -232,6 +253,6 @@ func (c *clientShared) check(err error) {
 }
 
 const (
-	groupLimit  = 1000             // the most enqueues in one grouped call
+	groupLimit  = 1000             // the most enqueues in one call
 	callTimeout = 10 * time.Second // of one call to a store
 )

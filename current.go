@@ -3,6 +3,7 @@ package braid
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/braidmq/braid/internal/engine"
@@ -13,7 +14,7 @@ type CurrentJob struct {
 	ID          string
 	Name        string
 	Queue       string
-	Metadata    map[string]string // not to be changed
+	Metadata    map[string]string // a copy
 	Attempt     int               // 1 for the first of the job's budget
 	AttemptsMax int
 	EnqueuedAt  time.Time
@@ -42,7 +43,7 @@ func Current(ctx context.Context) CurrentJob {
 		return CurrentJob{}
 	}
 	return CurrentJob{
-		ID: run.Job.ID, Name: run.Job.Name, Queue: run.Job.Queue, Metadata: run.Job.Metadata,
+		ID: run.Job.ID, Name: run.Job.Name, Queue: run.Job.Queue, Metadata: maps.Clone(run.Job.Metadata),
 		Attempt: run.Attempt, AttemptsMax: int(run.Job.AttemptsMax), EnqueuedAt: run.Job.EnqueuedAt.Std(),
 		LockToken: run.Token, Worker: run.Worker, logger: run.Logger,
 	}

@@ -175,30 +175,53 @@ func (t enqueueTarget) enqueueTx(ctx context.Context, reqs []driver.EnqueueReque
 	return producer.EnqueueTx(ctx, *t.tx, s.clock.Now(), reqs)
 }
 
-// enqueueAll stores a batch, going on behind what was applied when it tries again.
+// enqueueAll stores a batch in calls of bounded size, each with a time limit of its
+// own, and goes on behind what was applied when it tries one again.
 func (s *boundStore) enqueueAll(ctx context.Context, reqs []driver.EnqueueRequest, idsKnown bool) ([]driver.EnqueueResult, error) {
-	var done []driver.EnqueueResult
+	done := make([]driver.EnqueueResult, 0, len(reqs))
 	for attempt := 1; ; attempt++ {
-		results, err := s.enqueue(ctx, reqs[len(done):])
-		if len(done) == 0 {
-			done = results
-		} else {
-			done = append(done, results...)
-		}
-		if err == nil {
+		call := reqs[len(done):]
+		call = call[:callSize(call)]
+		results, err := s.enqueue(ctx, call)
+		done = append(done, results...)
+		if err == nil && len(done) == len(reqs) {
 			return done, nil
 		}
-		if repeatable(err, idsKnown) && rest(ctx, attempt) {
+		if len(results) > 0 { // patience is for calls without progress
+			attempt = 0
+		}
+		if err == nil || repeatable(err, idsKnown) && rest(ctx, max(attempt, 1)) {
 			continue
 		}
-		var partial *driver.PartialError
-		if errors.As(err, &partial) {
-			err = &driver.PartialError{Applied: len(done), Unknown: partial.Unknown, Err: partial.Err}
-		} else if len(done) > 0 {
-			err = &driver.PartialError{Applied: len(done), Err: err}
-		}
-		return done, err
+		return done, partial(err, len(done), len(call))
 	}
+}
+
+// callSize is how many of the requests, at least one, go in one call: so many that
+// round trips do not count, so few that a slow store answers within the time limit.
+func callSize(reqs []driver.EnqueueRequest) int {
+	bytes := 0
+	for i := range reqs {
+		bytes += len(reqs[i].Payload)
+		if i > 0 && (i == groupLimit || bytes > driver.ChunkBytes) {
+			return i
+		}
+	}
+	return len(reqs)
+}
+
+// partial tells how far a batch got whose last call, of so many requests, failed.
+func partial(err error, applied, call int) error {
+	var within *driver.PartialError
+	switch {
+	case errors.As(err, &within):
+		return &driver.PartialError{Applied: applied, Unknown: within.Unknown, Err: within.Err}
+	case applied == 0:
+		return err
+	case driver.OutcomeUnknown(err):
+		return &driver.PartialError{Applied: applied, Unknown: call, Err: err}
+	}
+	return &driver.PartialError{Applied: applied, Err: err}
 }
 
 // enqueue makes one call to the store, under a time limit.
@@ -207,9 +230,28 @@ func (s *boundStore) enqueue(ctx context.Context, reqs []driver.EnqueueRequest) 
 	defer cancel()
 	results, err := s.driver.Enqueue(bounded, s.clock.Now(), reqs)
 	if errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil && ctx.Err() == nil {
-		err = &driver.StoreError{Op: "Enqueue", Err: err, Retryable: true, OutcomeUnknown: true}
+		err = outOfTime(err)
+	}
+	if err == nil && len(results) != len(reqs) {
+		err = &driver.StoreError{Op: "Enqueue", OutcomeUnknown: true,
+			Err: fmt.Errorf("the store answered %d requests with %d results", len(reqs), len(results))}
 	}
 	return results, err
+}
+
+// outOfTime says of a call that our time limit ended that it may be made again, and
+// that its outcome is unknown, unless the store knows better.
+func outOfTime(err error) error {
+	var part *driver.PartialError
+	if errors.As(err, &part) {
+		cause := &driver.StoreError{Op: "Enqueue", Err: part.Err, Retryable: true, OutcomeUnknown: part.Unknown > 0}
+		return &driver.PartialError{Applied: part.Applied, Unknown: part.Unknown, Err: cause}
+	}
+	var known *driver.StoreError
+	if errors.As(err, &known) {
+		return &driver.StoreError{Op: known.Op, Err: known.Err, Retryable: true, OutcomeUnknown: known.OutcomeUnknown}
+	}
+	return &driver.StoreError{Op: "Enqueue", Err: err, Retryable: true, OutcomeUnknown: true}
 }
 
 // drawID gives the request an id of the client's, if it shall.

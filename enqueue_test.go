@@ -137,7 +137,19 @@ func TestEveryCallObeysAContextThatIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
 	c := b.client
-	for name, call := range map[string]func() error{
+	for name, call := range everyCall(ctx, c, job, handle) {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want context.Canceled", name, err)
+		}
+	}
+	if counts, err := c.Counts(b.ctx, ""); err != nil || counts.Total() != 1 || counts.Delayed != 1 {
+		t.Errorf("counts are %+v (%v), want nothing changed", counts, err)
+	}
+}
+
+// everyCall is every call of the client that reaches the store.
+func everyCall(ctx context.Context, c *braid.Client, job *braid.Job[string, string], handle *braid.Handle[string]) map[string]func() error {
+	return map[string]func() error{
 		"Enqueue":       func() error { _, err := job.Enqueue(ctx, c, "x"); return err },
 		"EnqueueMany":   func() error { _, err := job.EnqueueMany(ctx, c, []string{"x"}); return err },
 		"Do":            func() error { _, err := job.Do(ctx, c, "x"); return err },
@@ -162,12 +174,5 @@ func TestEveryCallObeysAContextThatIsOver(t *testing.T) {
 		"Unschedule":    func() error { _, err := c.Unschedule(ctx, "k"); return err },
 		"SyncSchedules": func() error { return braid.SyncSchedules(ctx, c, "g", job.Entry("k", braid.Every(time.Hour), "x")) },
 		"Ping":          func() error { return c.Ping(ctx) },
-	} {
-		if err := call(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want context.Canceled", name, err)
-		}
-	}
-	if counts, err := c.Counts(b.ctx, ""); err != nil || counts.Total() != 1 || counts.Delayed != 1 {
-		t.Errorf("counts are %+v (%v), want nothing changed", counts, err)
 	}
 }

@@ -68,7 +68,22 @@ type (
 	PartialError = driver.PartialError
 	// TimeoutError is the cause of a run's context that ended because of [Timeout].
 	TimeoutError = engine.TimeoutError
+	// PanicError is what [Job.RetryIf] and [WorkerOptions].OnFailure get of a handler
+	// that panicked, or called runtime.Goexit; it has the stack.
+	PanicError = engine.PanicError
+	// EncodeError is what [WorkerOptions].OnFailure gets of a run whose result cannot
+	// be encoded or stored. The job is not run again.
+	EncodeError = engine.EncodeError
+	// AbandonedError is what [Worker.Run] returns of handlers that ignored the end of
+	// their contexts. Their locks run out, and their jobs run again elsewhere.
+	AbandonedError = engine.AbandonedError
+	// AbandonedRun is one of those handlers.
+	AbandonedRun = engine.StuckRun
 )
+
+// ErrStalled is what [WorkerOptions].OnFailure gets of a job that failed because it
+// lost its worker more often than [WorkerOptions].MaxStalled.
+var ErrStalled = errors.New("braid: " + driver.StalledReason)
 
 // Unrecoverable marks err so that the job fails at once, whatever attempts it has
 // left. The text and the chain of err are kept. Unrecoverable(nil) is nil.
@@ -85,9 +100,11 @@ func Snooze(d time.Duration) error { return engine.Snooze(d) }
 
 // JobError is how a failed job ended: what its last run's handler returned.
 type JobError struct {
-	ID       string // of the job
-	Message  string // the error's text
-	Type     string // the error's Go type, or "panic" or "timeout"; may be empty
+	ID      string // of the job
+	Message string // the error's text
+	// Type is the error's Go type, or "panic", "goexit" (the handler ended its
+	// goroutine), "timeout" or "encode" (its result cannot be stored); it may be empty.
+	Type     string
 	Stack    string // for a panic: the stack of the handler
 	Attempts int    // how many attempts the job has used; 0: not known
 }

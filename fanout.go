@@ -53,13 +53,13 @@ func (j *Job[P, R]) Child(out *FanOut, key string, payload P, opts ...ChildOptio
 	if out.err != nil {
 		return
 	}
-	if err := out.check(j.name, key); err != nil {
+	if err := out.check(j.Name(), key); err != nil {
 		out.err = Unrecoverable(fmt.Errorf("braid: flow %q: %w", out.flow.name, err))
 		return
 	}
 	child, err := j.child(out, key, payload, opts)
 	if err != nil {
-		out.err = Unrecoverable(fmt.Errorf("braid: flow %q: child %q of job %q: %w", out.flow.name, key, j.name, err))
+		out.err = Unrecoverable(fmt.Errorf("braid: flow %q: child %q of job %q: %w", out.flow.name, key, j.Name(), err))
 		return
 	}
 	out.add(child)
@@ -67,7 +67,7 @@ func (j *Job[P, R]) Child(out *FanOut, key string, payload P, opts ...ChildOptio
 
 // child makes the dependency row of a child, with its request.
 func (j *Job[P, R]) child(out *FanOut, key string, payload P, opts []ChildOption) (driver.StagedChild, error) {
-	s := j.settings
+	s := *j.definition()
 	if s.err == nil {
 		if j.metadataBy != nil {
 			s.addMetadata(j.metadataBy(payload))
@@ -81,12 +81,12 @@ func (j *Job[P, R]) child(out *FanOut, key string, payload P, opts []ChildOption
 	if s.err != nil {
 		return driver.StagedChild{}, s.err
 	}
-	store := out.worker.client.forDefinition(j.settings.store)
+	store := out.worker.client.forDefinition(s.store)
 	if err := store.ready(); err != nil {
 		return driver.StagedChild{}, err
 	}
 	encoded, err := encode(payload)
-	if err = store.checkPayload(j.name, encoded, err); err != nil {
+	if err = store.checkPayload(s.spec.Name, encoded, err); err != nil {
 		return driver.StagedChild{}, err
 	}
 	req := s.request(encoded, store.now)

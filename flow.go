@@ -37,8 +37,6 @@ type AnyJob interface {
 	definition() *settings
 }
 
-func (j *Job[P, R]) definition() *settings { return &j.settings }
-
 // Children declares the jobs that a flow may hand out. It is a closed set, so that a
 // worker can be told at its start which stores it needs.
 func Children(jobs ...AnyJob) FlowOption {
@@ -72,8 +70,9 @@ func FailFast() FlowOption {
 // NewFlow defines a flow whose parent is job. The name tells it apart in children's
 // records and logs.
 func NewFlow[P, R any](name string, job *Job[P, R], opts ...FlowOption) *Flow[P, R] {
-	clone := *job
-	f := &Flow[P, R]{Job: &clone, flow: &flowDefinition{name: name, job: &clone.settings, children: make(map[string]*settings)}}
+	clone := job.clone()
+	clone.settings = *job.definition()
+	f := &Flow[P, R]{Job: clone, flow: &flowDefinition{name: name, job: &clone.settings, children: make(map[string]*settings)}}
 	problem := driver.CheckText("flow name", name, driver.MaxNameBytes)
 	for _, opt := range opts {
 		if opt != nil && problem == nil {
@@ -90,7 +89,12 @@ func NewFlow[P, R any](name string, job *Job[P, R], opts ...FlowOption) *Flow[P,
 }
 
 // FlowName returns the name of the flow; Name is that of its job.
-func (f *Flow[P, R]) FlowName() string { return f.flow.name }
+func (f *Flow[P, R]) FlowName() string {
+	if f.flow == nil {
+		return ""
+	}
+	return f.flow.name
+}
 
 // Handle registers the two functions that run the flow. fanOut adds children, with
 // [Job.Child]; they are stored as they come, and started once it has returned nil.
@@ -155,7 +159,7 @@ func (f *Flow[P, R]) Declare(w *Worker) { w.registerFlow(f.flow) }
 // what became of them; cursor is that of the page before, or empty. They can be read
 // at any time.
 func (f *Flow[P, R]) Children(ctx context.Context, client *Client, id, cursor string) (ChildPage, error) {
-	return client.forDefinition(f.settings.store).Children(ctx, id, cursor)
+	return client.forDefinition(f.definition().store).Children(ctx, id, cursor)
 }
 
 // strayParent keeps a flow's parent from being completed by a worker that does not

@@ -22,7 +22,11 @@ type flowUpkeep struct {
 // registerFlow makes the worker look after a flow. It reports whether the stores of
 // the flow are there.
 func (w *Worker) registerFlow(f *flowDefinition) bool {
-	if w.client == nil {
+	if !w.made() || w.client == nil {
+		return false
+	}
+	if f == nil {
+		w.refuse(&driver.InvalidError{Field: "flow", Reason: "is an empty definition; make it with braid.NewFlow"})
 		return false
 	}
 	if f.job.err != nil {

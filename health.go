@@ -60,6 +60,9 @@ func (h Health) Err() error {
 // Health tells how the worker is getting on; of a worker that has not been started,
 // nothing.
 func (w *Worker) Health() Health {
+	if !w.made() {
+		return Health{}
+	}
 	w.mu.Lock()
 	parts, upkeep := w.parts, w.upkeep
 	w.mu.Unlock()

@@ -1,7 +1,9 @@
 package braid
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -124,15 +126,17 @@ const (
 	OutcomeFannedOut = driver.OutcomeFannedOut // a flow's parent handed out its children
 )
 
+// newJobInfo copies what the record refers to: what the user changes is not the
+// store's.
 func newJobInfo(j *driver.Job) *JobInfo {
 	info := &JobInfo{
 		ID: j.ID, Name: j.Name, Queue: j.Queue, State: j.State,
-		Payload: j.Payload, Metadata: j.Metadata, Priority: int(j.Priority),
+		Payload: bytes.Clone(j.Payload), Metadata: maps.Clone(j.Metadata), Priority: int(j.Priority),
 		AttemptsMax: int(j.AttemptsMax), AttemptsMade: int(j.AttemptsMade),
 		StalledCount: int(j.StalledCount), CancelRequested: j.CancelRequested,
 		DedupeKey: j.DedupeKey, EnqueuedAt: j.EnqueuedAt.Std(), RunAt: j.RunAt.Std(),
 		ProcessedAt: stdTime(j.ProcessedAt), FinishedAt: stdTime(j.FinishedAt),
-		Exit: j.Exit, FailedReason: j.FailedReason,
+		Exit: bytes.Clone(j.Exit), FailedReason: j.FailedReason,
 		LockedBy: j.LockedBy, LockExpiresAt: stdTime(j.LockExpiresAt),
 	}
 	if m := j.Flow; m != nil {
@@ -154,7 +158,7 @@ func newJobInfo(j *driver.Job) *JobInfo {
 func newAttemptInfo(jobID string, a driver.Attempt) AttemptInfo {
 	return AttemptInfo{
 		Attempt: int(a.Attempt), StartedAt: stdTime(a.StartedAt), FinishedAt: a.FinishedAt.Std(),
-		Outcome: a.Outcome, Exit: a.Exit, Worker: a.Worker, jobID: jobID,
+		Outcome: a.Outcome, Exit: bytes.Clone(a.Exit), Worker: a.Worker, jobID: jobID,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 // the ones that work; it is immutable and safe for concurrent use. P and R are
 // encoded as JSON; use [None] for a job without.
 type Job[P, R any] struct {
-	name       string
 	settings   settings
 	keyBy      func(P) string
 	dedupeBy   func(P) string
@@ -25,7 +24,7 @@ type Job[P, R any] struct {
 // NewJob defines a job. The name, 1 to 128 bytes, is what producers and workers
 // agree on; every name has one definition.
 func NewJob[P, R any](name string, opts ...JobOption) *Job[P, R] {
-	j := &Job[P, R]{name: name, settings: defaultSettings()}
+	j := &Job[P, R]{settings: defaultSettings()}
 	j.settings.spec.Name = name
 	j.settings.check(driver.CheckText("job name", name, driver.MaxNameBytes))
 	for _, opt := range opts {
@@ -40,38 +39,55 @@ func NewJob[P, R any](name string, opts ...JobOption) *Job[P, R] {
 }
 
 // Name returns the job's name.
-func (j *Job[P, R]) Name() string { return j.name }
+func (j *Job[P, R]) Name() string { return j.definition().spec.Name }
+
+// definition is the job without its types, or the problem of one that NewJob did not
+// make.
+func (j *Job[P, R]) definition() *settings {
+	if j == nil || j.settings.spec.Name == "" && j.settings.err == nil {
+		return &settings{err: &driver.InvalidError{Field: "job", Reason: "is a nil or empty definition; make it with braid.NewJob"}}
+	}
+	return &j.settings
+}
+
+func (j *Job[P, R]) clone() *Job[P, R] {
+	if j == nil {
+		return &Job[P, R]{settings: *j.definition()}
+	}
+	clone := *j
+	return &clone
+}
 
 // KeyBy returns the definition with ids computed from payloads, which makes every
 // enqueue idempotent; see [ID]. An explicit ID option wins.
 func (j *Job[P, R]) KeyBy(key func(P) string) *Job[P, R] {
-	clone := *j
+	clone := j.clone()
 	clone.keyBy = key
-	return &clone
+	return clone
 }
 
 // DedupeBy returns the definition with dedup keys computed from payloads; see
 // [Dedupe], which wins where it is given. An empty key means none.
 func (j *Job[P, R]) DedupeBy(key func(P) string, opts ...DedupeOption) *Job[P, R] {
-	clone := *j
+	clone := j.clone()
 	clone.dedupeBy, clone.dedupeOpts = key, opts
-	return &clone
+	return clone
 }
 
 // MetadataBy returns the definition with metadata computed from payloads; the
 // [Metadata] option adds to it, and wins for equal keys.
 func (j *Job[P, R]) MetadataBy(metadata func(P) map[string]string) *Job[P, R] {
-	clone := *j
+	clone := j.clone()
 	clone.metadataBy = metadata
-	return &clone
+	return clone
 }
 
 // RetryIf returns the definition with a rule for which errors are worth another
 // attempt; for others the job fails at once.
 func (j *Job[P, R]) RetryIf(retryable func(error) bool) *Job[P, R] {
-	clone := *j
+	clone := j.clone()
 	clone.retryIf = retryable
-	return &clone
+	return clone
 }
 
 // An Enqueuer is where jobs go: a [*Client], or one inside a transaction of yours,
@@ -90,7 +106,7 @@ func (j *Job[P, R]) Enqueue(ctx context.Context, to Enqueuer, payload P, opts ..
 	}
 	result, err := target.enqueueOne(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("braid: enqueue %q: %w", j.name, err)
+		return nil, fmt.Errorf("braid: enqueue %q: %w", j.Name(), err)
 	}
 	return newHandle[R](target.client, result), nil
 }
@@ -113,7 +129,7 @@ func (j *Job[P, R]) EnqueueMany(ctx context.Context, to Enqueuer, payloads []P, 
 	}
 	results, err := target.enqueueMany(ctx, reqs)
 	if err != nil {
-		err = fmt.Errorf("braid: enqueue %q: %w", j.name, err)
+		err = fmt.Errorf("braid: enqueue %q: %w", j.Name(), err)
 	}
 	handles := make([]*Handle[R], len(payloads))
 	block := make([]Handle[R], len(results))
@@ -135,7 +151,7 @@ func (j *Job[P, R]) Do(ctx context.Context, client *Client, payload P, opts ...E
 	}
 	end, err := target.client.do(ctx, req)
 	if err != nil {
-		return zero, fmt.Errorf("braid: do %q: %w", j.name, err)
+		return zero, fmt.Errorf("braid: do %q: %w", j.Name(), err)
 	}
 	return resultOf[R](end)
 }
@@ -143,27 +159,34 @@ func (j *Job[P, R]) Do(ctx context.Context, client *Client, payload P, opts ...E
 // ByID returns a handle on an existing job, to wait for it or act on it. It makes
 // no call.
 func (j *Job[P, R]) ByID(client *Client, id string) *Handle[R] {
-	return &Handle[R]{ID: id, client: client.forDefinition(j.settings.store)}
+	return &Handle[R]{ID: id, client: client.forDefinition(j.definition().store)}
 }
 
 // CancelByKey cancels the pending job of this name that holds a dedup key, and
 // reports whether there was one.
 func (j *Job[P, R]) CancelByKey(ctx context.Context, client *Client, key string) (bool, error) {
-	return client.forDefinition(j.settings.store).CancelByKey(ctx, j.name, key)
+	s := j.definition()
+	if s.err != nil {
+		return false, s.err
+	}
+	return client.forDefinition(s.store).CancelByKey(ctx, s.spec.Name, key)
 }
 
 // Request returns an enqueue of this job for [Client.EnqueueMany], which mixes jobs
 // of several definitions in one batch.
 func (j *Job[P, R]) Request(payload P, opts ...EnqueueOption) Request {
-	return Request{store: j.settings.store, build: func(c *Client) (driver.EnqueueRequest, error) {
+	return Request{store: j.definition().store, build: func(c *Client) (driver.EnqueueRequest, error) {
 		return j.build(c, payload, opts)
 	}}
 }
 
 // prepare finds the store of the definition and builds its request.
 func (j *Job[P, R]) prepare(to Enqueuer, payload P, opts []EnqueueOption) (enqueueTarget, driver.EnqueueRequest, error) {
-	target := to.target()
-	target.client = target.client.forDefinition(j.settings.store)
+	var target enqueueTarget
+	if to != nil {
+		target = to.target()
+	}
+	target.client = target.client.forDefinition(j.definition().store)
 	req, err := j.build(target.client, payload, opts)
 	return target, req, err
 }
@@ -178,7 +201,7 @@ func (j *Job[P, R]) build(client *Client, payload P, opts []EnqueueOption) (driv
 		return driver.EnqueueRequest{}, s.err
 	}
 	encoded, err := encode(payload)
-	if err = client.checkPayload(j.name, encoded, err); err != nil {
+	if err = client.checkPayload(j.Name(), encoded, err); err != nil {
 		return driver.EnqueueRequest{}, err
 	}
 	return s.request(encoded, client.now), nil
@@ -187,11 +210,11 @@ func (j *Job[P, R]) build(client *Client, payload P, opts []EnqueueOption) (driv
 // enqueueSettings are the definition's, or a copy to which the payload and the
 // options were applied.
 func (j *Job[P, R]) enqueueSettings(payload P, opts []EnqueueOption) *settings {
-	plain := len(opts) == 0 && j.keyBy == nil && j.dedupeBy == nil && j.metadataBy == nil
-	if plain || j.settings.err != nil {
-		return &j.settings
+	definition := j.definition()
+	if definition.err != nil || len(opts) == 0 && j.keyBy == nil && j.dedupeBy == nil && j.metadataBy == nil {
+		return definition
 	}
-	s := j.settings
+	s := *definition
 	j.applyPayload(&s, payload)
 	for _, opt := range opts {
 		if opt != nil {

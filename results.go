@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +57,7 @@ func (j *Job[P, R]) Results(ctx context.Context, results *Results) iter.Seq2[Chi
 				yield(ChildResult[R]{}, err)
 				return
 			}
-			if child.Name != j.name {
+			if child.Name != j.Name() {
 				continue
 			}
 			if !yield(childResult[R](child), nil) {
@@ -163,7 +164,7 @@ func (c *Client) ListChildren(ctx context.Context, flowID, cursor string, limit 
 	for i, child := range page.Children {
 		infos[i] = ChildInfo{
 			Key: child.ChildKey, Name: child.Name, Store: child.StoreKey, JobID: child.ChildJobID,
-			Status: child.Status, Exit: child.Exit, FailedReason: child.FailedReason,
+			Status: child.Status, Exit: bytes.Clone(child.Exit), FailedReason: child.FailedReason,
 		}
 	}
 	return ChildPage{Children: infos, Cursor: page.Cursor}, nil

@@ -1,10 +1,12 @@
 package braid
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -80,7 +82,7 @@ type ScheduleInfo struct {
 // declaration. Slots that pass while no worker runs collapse into one run. The jobs
 // carry their slot in the metadata, under "scheduledFor".
 func (j *Job[P, R]) Schedule(ctx context.Context, client *Client, key string, cadence Cadence, payload P, opts ...ScheduleOption) error {
-	client = client.forDefinition(j.settings.store)
+	client = client.forDefinition(j.definition().store)
 	ctx, cancel, err := client.begin(ctx)
 	if err != nil {
 		return err
@@ -97,13 +99,17 @@ func (j *Job[P, R]) Schedule(ctx context.Context, client *Client, key string, ca
 // Unschedule ends a schedule, and reports whether there was one. Jobs that it has
 // enqueued stay.
 func (j *Job[P, R]) Unschedule(ctx context.Context, client *Client, key string) (bool, error) {
-	return client.forDefinition(j.settings.store).Unschedule(ctx, key)
+	s := j.definition()
+	if s.err != nil {
+		return false, s.err
+	}
+	return client.forDefinition(s.store).Unschedule(ctx, key)
 }
 
 // Entry returns the declaration of a schedule for [SyncSchedules].
 func (j *Job[P, R]) Entry(key string, cadence Cadence, payload P, opts ...ScheduleOption) ScheduleEntry {
-	return ScheduleEntry{key: key, store: j.settings.store, build: func(c *Client) (driver.Schedule, error) {
-		s := j.settings
+	return ScheduleEntry{key: key, store: j.definition().store, build: func(c *Client) (driver.Schedule, error) {
+		s := *j.definition()
 		if s.err == nil {
 			if j.metadataBy != nil {
 				s.addMetadata(j.metadataBy(payload))
@@ -118,7 +124,7 @@ func (j *Job[P, R]) Entry(key string, cadence Cadence, payload P, opts ...Schedu
 			return driver.Schedule{}, s.err
 		}
 		encoded, err := encode(payload)
-		if err = c.checkPayload(j.name, encoded, err); err != nil {
+		if err = c.checkPayload(s.spec.Name, encoded, err); err != nil {
 			return driver.Schedule{}, err
 		}
 		return s.schedule(key, cadence, encoded, c.now())
@@ -214,7 +220,7 @@ func (c *Client) Unschedule(ctx context.Context, key string) (bool, error) {
 func newScheduleInfo(s driver.Schedule) ScheduleInfo {
 	info := ScheduleInfo{
 		Key: s.Key, JobName: s.JobName, Queue: s.Queue, Cron: s.Cron, Zone: s.TZ, Every: s.Every.Std(),
-		Payload: s.Payload, Metadata: s.Metadata, Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
+		Payload: bytes.Clone(s.Payload), Metadata: maps.Clone(s.Metadata), Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
 		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID, SkipOverlap: s.Overlap == driver.OverlapSkip,
 	}
 	if timeout, ok := s.Timeout.Get(); ok {

@@ -24,7 +24,9 @@ func WithTracing(provider trace.TracerProvider, opts ...TracingOption) ClientOpt
 		}
 		c.tracing.tracer = provider.Tracer(instrumentation)
 		for _, opt := range opts {
-			opt(&c.tracing)
+			if opt != nil {
+				opt(&c.tracing)
+			}
 		}
 	}
 }

@@ -16,9 +16,14 @@ type TxClient struct{ enqueueTarget }
 // cannot do this is an error of the enqueue.
 func (c *Client) Tx(tx driver.Tx) *TxClient { return &TxClient{enqueueTarget{client: c, tx: &tx}} }
 
-func (t *TxClient) target() enqueueTarget { return t.enqueueTarget }
+func (t *TxClient) target() enqueueTarget {
+	if t == nil {
+		return enqueueTarget{}
+	}
+	return t.enqueueTarget
+}
 
 // EnqueueMany is [Client.EnqueueMany] inside the transaction.
 func (t *TxClient) EnqueueMany(ctx context.Context, requests ...Request) ([]*Handle[json.RawMessage], error) {
-	return enqueueRequests(ctx, t.enqueueTarget, requests)
+	return enqueueRequests(ctx, t.target(), requests)
 }

@@ -35,7 +35,7 @@ type Worker struct {
 type storeHandlers struct {
 	store    *boundStore
 	handlers map[string]engine.Handler
-	queues   map[string]bool // of the definitions
+	queues   map[string]string // of the definitions, by job name
 }
 
 // storeWorker is what runs for one store.
@@ -52,8 +52,9 @@ func NewWorker(client *Client, options WorkerOptions) *Worker {
 		client: client, handlers: make(map[string]*storeHandlers),
 		stopping: make(chan struct{}), done: make(chan struct{}),
 	}
-	if client == nil {
-		w.refuse(&driver.InvalidError{Field: "client", Reason: "is nil; make one with braid.NewClient"})
+	if err := client.made(); err != nil {
+		w.client = nil
+		w.refuse(err)
 		return w
 	}
 	w.refuse(client.shared.err)
@@ -63,7 +64,7 @@ func NewWorker(client *Client, options WorkerOptions) *Worker {
 }
 
 func (w *Worker) refuse(err error) {
-	if err != nil {
+	if err != nil && w.made() {
 		w.err = append(w.err, err)
 	}
 }
@@ -75,7 +76,7 @@ func (w *Worker) refuse(err error) {
 // such as a second handler, are returned by [Worker.Run].
 func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload P) (R, error)) {
 	if handler == nil {
-		w.refuse(&driver.InvalidError{Field: "handler", Value: j.name, Reason: "is nil; give it a function"})
+		w.refuse(&driver.InvalidError{Field: "handler", Value: j.Name(), Reason: "is nil; give it a function"})
 		return
 	}
 	run := func(ctx context.Context, run *engine.Run) ([]byte, error) {
@@ -97,7 +98,11 @@ func (j *Job[P, R]) Handle(w *Worker, handler func(ctx context.Context, payload 
 		encoded, err := encode(result)
 		return w.checkResult(encoded, err)
 	}
-	w.register(&j.settings, engine.Handler{Run: run, Retryable: j.retryIf})
+	handle := engine.Handler{Run: run}
+	if j != nil {
+		handle.Retryable = j.retryIf
+	}
+	w.register(j.definition(), handle)
 }
 
 // observe runs a handler inside its span and the middleware.
@@ -121,7 +126,7 @@ func (w *Worker) checkResult(exit []byte, err error) ([]byte, error) {
 
 // register files a handler under the definition's store.
 func (w *Worker) register(s *settings, handler engine.Handler) {
-	if w.client == nil {
+	if !w.made() || w.client == nil {
 		return
 	}
 	if s.err != nil {
@@ -142,7 +147,7 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 	}
 	h := w.handlers[client.store.name]
 	if h == nil {
-		h = &storeHandlers{store: client.store, handlers: make(map[string]engine.Handler), queues: make(map[string]bool)}
+		h = &storeHandlers{store: client.store, handlers: make(map[string]engine.Handler), queues: make(map[string]string)}
 		w.handlers[client.store.name] = h
 	}
 	if _, taken := h.handlers[name]; taken {
@@ -150,7 +155,7 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 		return
 	}
 	h.handlers[name] = handler
-	h.queues[s.spec.Queue] = true
+	h.queues[name] = s.spec.Queue
 }
 
 // Run works until ctx ends or Stop is called. Then it takes no more jobs, gives
@@ -158,15 +163,19 @@ func (w *Worker) register(s *settings, handler engine.Handler) {
 // that ends with an error because of that gives its job back, without using an
 // attempt. Run returns nil after a stop, the problems in options and
 // registrations before anything has started, or an error that names the handlers
-// that did not end.
+// that did not end, an [*AbandonedError]. The contexts of handlers and hooks have
+// the values of ctx, but not its end, nor its span.
 func (w *Worker) Run(ctx context.Context) error {
+	if !w.made() {
+		return &driver.InvalidError{Field: "worker", Reason: "is nil or empty; make one with braid.NewWorker"}
+	}
 	w.mu.Lock()
 	if w.started {
 		w.mu.Unlock()
 		return ErrWorkerRunning
 	}
 	w.started = true
-	err := w.assemble()
+	err := w.assemble(ctx)
 	w.mu.Unlock()
 	defer close(w.done)
 	if err != nil {
@@ -205,6 +214,9 @@ func (w *Worker) Run(ctx context.Context) error {
 // Stop ends Run and waits until it has returned, or ctx ends. It may be called
 // several times, from anywhere but a handler; before Run it keeps Run from working.
 func (w *Worker) Stop(ctx context.Context) error {
+	if !w.made() {
+		return nil
+	}
 	w.stopOnce.Do(func() { close(w.stopping) })
 	w.mu.Lock()
 	started := w.started
@@ -220,8 +232,11 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}
 }
 
+// made reports whether the worker comes from NewWorker.
+func (w *Worker) made() bool { return w != nil && w.stopping != nil }
+
 // assemble checks the registrations and builds what runs.
-func (w *Worker) assemble() error {
+func (w *Worker) assemble(ctx context.Context) error {
 	if len(w.err) == 0 && len(w.handlers) == 0 {
 		w.refuse(&driver.InvalidError{Field: "worker", Reason: "has no handlers; register them with Job.Handle before Run"})
 	}
@@ -230,7 +245,7 @@ func (w *Worker) assemble() error {
 	}
 	w.upkeep = newFlowUpkeep(w)
 	for _, h := range w.handlers {
-		part, err := w.options.build(w.client, h, w.upkeep)
+		part, err := w.options.build(ctx, w.client, h, w.upkeep)
 		if err != nil {
 			return err
 		}

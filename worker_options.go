@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/engine"
 	"github.com/braidmq/braid/internal/maintain"
@@ -27,8 +29,8 @@ type WorkerOptions struct {
 	// Exponential(1s).Cap(1h).Jitter(0.2).
 	Backoff BackoffPolicy
 	// ShutdownGrace is how long handlers may go on after the worker was told to stop,
-	// before their contexts end. 0 is 25 s, which fits the 30 s that orchestrators
-	// give.
+	// before their contexts end. 0 is 20 s: the rest of a stop takes up to 10 s more,
+	// and orchestrators give 30 s in all.
 	ShutdownGrace time.Duration
 	// LockDuration is how long a job stays with a worker that does not renew its lock,
 	// that is, how soon a dead worker's jobs run elsewhere. It is renewed at half of
@@ -42,7 +44,9 @@ type WorkerOptions struct {
 	// SweepInterval is how often the worker looks for jobs whose worker was lost, and
 	// for flows that a crash left half-way. 0 is 30 s; at least 100 ms.
 	SweepInterval time.Duration
-	// OnFailure is called after every failed attempt, on the goroutine that ran it.
+	// OnFailure is called after every failed attempt, on the goroutine that ran it. It
+	// is also called, by whichever worker finds it, of a job that failed because it
+	// lost its worker too often: then Err is ErrStalled. A panic in it is logged.
 	OnFailure func(ctx context.Context, failure Failure)
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []Middleware
@@ -59,8 +63,10 @@ type Middleware func(ctx context.Context, next func(context.Context) error) erro
 
 // Failure is one failed attempt.
 type Failure struct {
-	Job *JobInfo // as it was claimed
-	Err error    // of the handler, or what stands for it: a panic, a timeout
+	// Job is the job as it was claimed; a stalled one as it is now, of which only the
+	// id is known if it was not kept.
+	Job *JobInfo
+	Err error // of the handler, or what stands for it: a panic, a timeout
 	// WillRetry tells whether the job gets another attempt, RetryIn how soon.
 	WillRetry bool
 	RetryIn   time.Duration
@@ -68,7 +74,7 @@ type Failure struct {
 
 const (
 	defaultConcurrency = 10
-	defaultGrace       = 25 * time.Second
+	defaultGrace       = 20 * time.Second
 	defaultLock        = 30 * time.Second
 	shortestLock       = 100 * time.Millisecond
 	defaultSweep       = 30 * time.Second
@@ -115,7 +121,7 @@ func (o WorkerOptions) validate() error {
 	case o.Timeout < 0:
 		return refuse("Timeout", o.Timeout.String(), "use a positive duration, or 0 for none")
 	case o.ShutdownGrace < 0:
-		return refuse("ShutdownGrace", o.ShutdownGrace.String(), "use a positive duration, or 0 for 25s")
+		return refuse("ShutdownGrace", o.ShutdownGrace.String(), "use a positive duration, or 0 for 20s")
 	case o.LockDuration < shortestLock:
 		return refuse("LockDuration", o.LockDuration.String(), "use at least 100ms, or 0 for 30s")
 	case o.SweepInterval < shortestSweep:
@@ -124,6 +130,11 @@ func (o WorkerOptions) validate() error {
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "use 1 or more, or 0 for 3; FailStalled allows none")
 	case o.FailStalled && o.MaxStalled > 0:
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "contradicts FailStalled; set one of them")
+	}
+	for i, middleware := range o.Middleware {
+		if middleware == nil {
+			return refuse("Middleware["+strconv.Itoa(i)+"]", "", "is nil; give it a function, or leave it out")
+		}
 	}
 	for queue, slots := range o.Queues {
 		if err := driver.CheckText("WorkerOptions.Queues", queue, driver.MaxNameBytes); err != nil {
@@ -149,14 +160,17 @@ func (o *WorkerOptions) through(ctx context.Context, handler func(context.Contex
 }
 
 // build makes what runs for one store.
-func (o *WorkerOptions) build(client *Client, h *storeHandlers, flows *flowUpkeep) (storeWorker, error) {
+func (o *WorkerOptions) build(ctx context.Context, client *Client, h *storeHandlers, flows *flowUpkeep) (storeWorker, error) {
 	logger := o.logger(client, h.store.name)
+	o.warn(h, logger)
+	// A span lasts for as long as the program would hold all of its runs.
+	base := context.WithoutCancel(trace.ContextWithSpanContext(ctx, trace.SpanContext{}))
 	backoff := o.Backoff.policy
 	config := engine.Config{
 		Store: h.store.driver, StoreName: h.store.name, Clock: h.store.clock, WorkerID: o.ID,
 		Queues: o.queues(h), Handlers: h.handlers,
 		LockDuration: o.LockDuration, Grace: o.ShutdownGrace, CallTimeout: callTimeout,
-		Timeout: o.Timeout, Backoff: &backoff, Logger: logger,
+		Timeout: o.Timeout, Backoff: &backoff, Logger: logger, BaseContext: base,
 		ChildEnded: func(parentStore string) { flows.pulseRelay(h.store.name, parentStore) },
 	}
 	if hook := o.OnFailure; hook != nil {
@@ -167,8 +181,11 @@ func (o *WorkerOptions) build(client *Client, h *storeHandlers, flows *flowUpkee
 	upkeep := maintain.Config{
 		Store: h.store.driver, StoreName: h.store.name, Now: h.store.clock.Now,
 		Logger: logger, MaxStalled: int32(o.MaxStalled), CallTimeout: callTimeout,
-		Intervals:   maintain.Intervals{Stalls: o.SweepInterval, Flows: o.SweepInterval},
-		OnRecovered: func([]driver.Recovered) { flows.pulseFrom(h.store.name) },
+		Intervals: maintain.Intervals{Stalls: o.SweepInterval, Flows: o.SweepInterval},
+		OnRecovered: func(jobs []driver.Recovered) {
+			flows.pulseFrom(h.store.name)
+			o.tellStalled(base, h.store, logger, jobs)
+		},
 	}
 	if observer := client.shared.metrics.observer(h.store.name); observer != nil {
 		config.Observer, upkeep.Observer = observer, observer
@@ -180,11 +197,21 @@ func (o *WorkerOptions) build(client *Client, h *storeHandlers, flows *flowUpkee
 	return storeWorker{store: h.store, engine: e, upkeep: maintain.New(upkeep)}, nil
 }
 
+// warn logs which handlers wait for jobs that will not come.
+func (o *WorkerOptions) warn(h *storeHandlers, logger *slog.Logger) {
+	for _, name := range slices.Sorted(maps.Keys(h.queues)) {
+		if _, worked := o.Queues[h.queues[name]]; !worked && o.Queues != nil {
+			logger.Warn("braid: the queue of a handler is not in WorkerOptions.Queues; only its jobs of the queues there run on this worker",
+				"job", name, "queue", h.queues[name])
+		}
+	}
+}
+
 // queues returns the queues to work on for one store, with their slots.
 func (o *WorkerOptions) queues(h *storeHandlers) []engine.Queue {
 	var queues []engine.Queue
 	if o.Queues == nil {
-		for _, name := range slices.Sorted(maps.Keys(h.queues)) {
+		for _, name := range slices.Compact(slices.Sorted(maps.Values(h.queues))) {
 			queues = append(queues, engine.Queue{Name: name, Slots: o.Concurrency})
 		}
 		return queues

@@ -43,6 +43,9 @@ var brokenStores = []struct {
 	{"a window is pushed out without extend", rededuping(func(d *driver.Dedupe) { d.Extend = true }), "Dedupe/WindowIsNotPushedOut", false},
 	{"extend is ignored", rededuping(func(d *driver.Dedupe) { d.Extend = false }), "Dedupe/ExtendRestartsTheWindow", false},
 	{"replace is ignored", rededuping(func(d *driver.Dedupe) { d.Replace = false }), "Dedupe/ReplaceRewritesADelayedJob", true},
+	{"an operator's retry takes a window's key as one without ttl", retryTakesWindows, "Dedupe/RetryLeavesAnExpiredWindow", false},
+	{"an operator's retry restarts a window", retryRestartsWindows, "Dedupe/RetryLeavesALiveWindow", false},
+	{"a key whose job is gone holds nothing", rededuping(func(d *driver.Dedupe) { d.TTL = driver.Opt[driver.Millis]{} }), "Dedupe/WindowOfAJobThatVanished", false},
 	{"a window ends with its job", rededuping(func(d *driver.Dedupe) { d.TTL = driver.Opt[driver.Millis]{} }), "Dedupe/WindowThrottlesPastCompletion", true},
 
 	{"a lock expires at once", claiming(func(_ *broken, _ driver.Time, r *driver.ClaimRequest) { r.LockDuration = 1 }), "Claim/LocksTheJob", true},

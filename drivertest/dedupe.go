@@ -193,6 +193,39 @@ func init() {
 			t.retry(500, "a")
 			t.duplicate(500, request("c", dedupe("k")), "a")
 		})
+
+	register("Dedupe/RetryLeavesAnExpiredWindow",
+		"Operator retry takes only a key without ttl again: a window that is over stays over, and its key is free for another job, which the retried one does not disturb.",
+		func(t *T) {
+			t.bring("a", driver.Failed, window("k", 100))
+			t.retry(400, "a")
+			t.cancelByKey(400, someName, "k", false)
+			t.insert(400, request("b", dedupe("k"), after(9000)))
+			t.complete(500, t.claimOne(500), `1`)
+			t.duplicate(600, request("c", dedupe("k")), "b")
+		})
+
+	register("Dedupe/RetryLeavesALiveWindow",
+		"Operator retry neither restarts nor ends the window of its job.",
+		func(t *T) {
+			t.bring("a", driver.Failed, window("k", 1000)) // at 200
+			t.retry(400, "a")
+			t.duplicate(1199, request("b", dedupe("k")), "a")
+			t.insert(1200, request("b", dedupe("k")))
+		})
+
+	register("Dedupe/WindowOfAJobThatVanished",
+		"A key whose job is gone finds nothing to replace or cancel, throttles until its window is over, and is then taken over.",
+		func(t *T) {
+			t.insert(0, request("a", window("k", 1000), after(5000)))
+			t.equal("Remove", t.remove(100, "a"), []bool{true})
+			t.cancelByKey(200, someName, "k", false)
+			t.duplicate(300, request("b", dedupe("k"), replacing, after(100)), "a")
+			t.duplicate(999, request("b", dedupe("k")), "a")
+			t.equal("jobs that exist", t.present("a", "b"), []string(nil))
+			t.insert(1000, request("b", dedupe("k"), replacing, after(100)))
+			t.duplicate(1000, request("c", dedupe("k")), "b")
+		})
 }
 
 // cancelByKey cancels by dedup key and checks the answer.

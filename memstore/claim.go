@@ -8,8 +8,10 @@ import (
 
 // claim is what one lock token holds.
 type claim struct {
-	recs []*record // all that were ever claimed under it, in that order
-	held int       // how many of them still are
+	// recs are the records in the order in which they were claimed; nil where one is
+	// held no more, so that a finished job is not kept in memory by its neighbours.
+	recs []*record
+	held int // how many are not nil
 }
 
 // Claim implements [driver.Consumer]. It promotes up to [driver.ChunkJobs] due
@@ -41,13 +43,11 @@ func (s *Store) resume(req *driver.ClaimRequest, result *driver.ClaimResult) (si
 	if held == nil {
 		return 0
 	}
-	returned := map[*record]bool{} // a token that is resumed may claim a job a second time
 	for _, rec := range held.recs {
 		if len(result.Jobs) == req.Limit {
 			break
 		}
-		if rec.claim == held && rec.job.Queue == req.Queue && !returned[rec] {
-			returned[rec] = true
+		if rec != nil && rec.job.Queue == req.Queue {
 			result.Jobs = append(result.Jobs, rec.snapshot())
 			size += rec.size()
 		}
@@ -158,9 +158,9 @@ func (s *Store) hold(now driver.Time, req *driver.ClaimRequest, rec *record) {
 		held = &claim{}
 		s.claims[req.Token] = held
 	}
+	rec.claim, rec.claimIndex = held, len(held.recs)
 	held.recs = append(held.recs, rec)
 	held.held++
-	rec.claim = held
 	rec.token = req.Token
 	rec.job.State = driver.Active
 	rec.job.LockedBy = req.Worker

@@ -55,6 +55,7 @@ func (s *Store) unlock(rec *record) {
 	if rec.claim == nil {
 		return
 	}
+	rec.claim.recs[rec.claimIndex] = nil
 	rec.claim.held--
 	if rec.claim.held == 0 {
 		delete(s.claims, rec.token)

@@ -155,11 +155,19 @@ func (a *audit) locks(s *Store) {
 		}
 		held[rec.claim]++
 		a.check(s.claims[rec.token] == rec.claim, "job %q is held by a claim that is gone", id)
+		a.check(rec.claim.recs[rec.claimIndex] == rec, "job %q is not where its claim has it", id)
 		a.check(s.active.holds(rec.job.LockExpiresAt.Value, rec), "job %q cannot be recovered", id)
 	}
 	a.check(len(held) == len(s.claims), "%d claims hold jobs, %d are kept", len(held), len(s.claims))
 	for c, n := range held {
 		a.check(c.held == n, "a claim holds %d jobs, and counts %d", n, c.held)
+		kept := 0
+		for _, rec := range c.recs {
+			if rec != nil {
+				kept++
+			}
+		}
+		a.check(kept == n, "a claim holds %d jobs, and keeps %d", n, kept)
 	}
 }
 

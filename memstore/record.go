@@ -9,10 +9,11 @@ type record struct {
 	attempts []driver.Attempt // grows only; its entries never change
 	lane     *lane
 
-	token  string // the lock's token while active
-	claim  *claim // while active
-	staged *flow  // the children staged under token, if any; only while active
-	flow   *flow  // once the fan-out has landed
+	token      string // the lock's token while active
+	claim      *claim // while active
+	claimIndex int    // in claim.recs
+	staged     *flow  // the children staged under token, if any; only while active
+	flow       *flow  // once the fan-out has landed
 
 	finishOrder int64                   // of the latest finish, among all of the store
 	retained    bool                    // whether retention has it: group and expiry

@@ -16,20 +16,21 @@ const claimHeader = 4
 // each so many that it claims.
 func (s *Store) Claim(ctx context.Context, now driver.Time, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	var result driver.ClaimResult
-	for resume, first := req.Resume, true; ; first = false {
-		chunk, err := s.claimChunk(ctx, now, &req, resume, &result)
-		switch {
-		case err != nil && first:
-			return driver.ClaimResult{}, err
-		case err != nil:
-			// What was claimed is the caller's; the rest of the call is as if it had not been.
-			result.NextRunAt = driver.Some(now)
-			return result, nil
-		case chunk.early || len(result.Jobs) >= req.Limit || !chunk.full:
-			return result, nil
-		}
+	resume := req.Resume
+	chunk, err := s.claimChunk(ctx, now, &req, resume, &result)
+	for err == nil && chunk.full && !chunk.early && len(result.Jobs) < req.Limit {
 		resume = resume && chunk.held == chunk.claimed
+		chunk, err = s.claimChunk(ctx, now, &req, resume, &result)
 	}
+	if err != nil && len(result.Jobs) > 0 && !driver.OutcomeUnknown(err) {
+		// What was claimed is the caller's, and the failed step claimed nothing. With an
+		// unknown outcome the caller asks again, and gets all of it.
+		result.NextRunAt, err = driver.Some(now), nil
+	}
+	if err != nil {
+		return driver.ClaimResult{}, err
+	}
+	return result, nil
 }
 
 // claimedChunk tells what one step of a claim did.

@@ -126,7 +126,7 @@ func (s *Store) Queues(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	queues := append(busy, paused...)
+	queues := slices.Concat(busy, paused)
 	slices.Sort(queues)
 	return slices.Compact(queues), nil
 }

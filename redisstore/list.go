@@ -53,7 +53,7 @@ func (s *Store) serves(req *driver.ListRequest, states string) error {
 	if req.Name != "" && s.noNames || req.Queue != "" && s.noQueues {
 		return driver.ErrListIndexDisabled
 	}
-	served := false
+	var served bool
 	switch req.OrderBy {
 	case driver.ByEnqueuedAt:
 		served = true

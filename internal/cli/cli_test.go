@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"github.com/braidmq/braid/internal/storeurl"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,19 +15,9 @@ import (
 
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
-	"github.com/braidmq/braid/internal/storeurl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// storeExamples are the URLs that a refusal names.
-var storeExamples = func() string {
-	var examples []string
-	for _, form := range storeurl.Forms() {
-		examples = append(examples, form.Example)
-	}
-	return or(examples)
-}()
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 	for _, test := range []struct {
@@ -41,15 +32,15 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
 		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
 		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
-		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use ` + storeExamples},
-		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples},
+		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use ` + storeExamples()},
+		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples()},
 		{[]string{"flow"}, `braid: no flow is named; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "b"}, `braid: unexpected argument "b"; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "--each", "0"}, `braid: invalid --each 0: use 1 or more`},
 		{[]string{"flow", "a", "--with", "memory:"}, `braid: invalid --with "memory:": use NAME=URL`},
 		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
 		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
-		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples},
+		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples()},
 		{[]string{"version", "x"}, `braid: unexpected argument "x"; the command is braid version [flags]`},
 	} {
 		code, stdout, stderr := run(t, t.Context(), test.args...)
@@ -57,6 +48,16 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 			t.Errorf("braid %s: exit code %d\nstdout: %s\nstderr: %s\nwant:   %s", strings.Join(test.args, " "), code, stdout, stderr, test.want)
 		}
 	}
+}
+
+// storeExamples lists the URLs as an error does.
+func storeExamples() string {
+	var examples []string
+	for _, form := range storeurl.Forms() {
+		examples = append(examples, form.Example)
+	}
+	last := len(examples) - 1
+	return strings.Join(examples[:last], ", ") + " or " + examples[last]
 }
 
 func TestHelpNamesTheCommandsAndStores(t *testing.T) {

@@ -38,17 +38,26 @@ func (t *target) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("on", cobra.NoFileCompletions) // fails only for a flag that is not there
 }
 
+// address is the URL that was given; empty if none was.
+func (t *target) address() string {
+	if t.url != "" {
+		return t.url
+	}
+	return os.Getenv(storeVariable)
+}
+
+func isServer(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+}
+
 // connect returns a client of the API: of a server, or, for the URL of a store, of an
 // API in this process. The caller calls close.
 func (t *target) connect(ctx context.Context) (client *apiclient.Client, close func(), err error) {
-	url := t.url
-	if url == "" {
-		url = os.Getenv(storeVariable)
-	}
+	url := t.address()
 	if url == "" {
 		url = defaultServer
 	}
-	if strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
+	if isServer(url) {
 		client, err := apiclient.New(url, os.Getenv(tokenVariable), t.name)
 		if err != nil {
 			return nil, nil, err

@@ -19,16 +19,30 @@ type finding struct {
 }
 
 func newDoctor() *cobra.Command {
-	var at target
+	var (
+		at     target
+		others []string
+		deep   bool
+	)
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell whether a store is healthy",
 		Long: `doctor looks at what usually goes wrong: whether the store answers, and how fast; how far
 this machine's clock is from the store's; queues that are paused; jobs that wait, or are
 due, for long, as they do where no worker runs; jobs whose worker was lost; failed jobs.
 
+--deep reads every job and every flow of stores themselves, and checks that they agree:
+counters with rows, children with their parents, counts with lists. It takes long on a large
+store, and calls what is under way at the moment a fault, so stop the workers first.
+
 The exit code is 1 if something is bad; warnings do not count.`,
 		Args: atMost(0), ValidArgsFunction: noneOf,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if deep {
+				return examineDeep(cmd, at.address(), others, at.asJSON)
+			}
+			if others != nil {
+				return usagef("--with goes with --deep; leave it out")
+			}
 			return at.with(cmd, func(s *session) error {
 				d := &doctor{session: s}
 				if err := d.examine(); err != nil {
@@ -48,6 +62,8 @@ The exit code is 1 if something is bad; warnings do not count.`,
 		},
 	}
 	at.addFlags(cmd)
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every job and flow, and check that they agree")
+	cmd.Flags().StringArrayVar(&others, "with", nil, "with --deep: `NAME=URL` of another store of the program; may be repeated")
 	return cmd
 }
 

@@ -3,9 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,31 +59,12 @@ func newFlow() *cobra.Command {
 
 func runFlow(cmd *cobra.Command, id, url string, others []string, asJSON bool, options flowtree.Options) (err error) {
 	ctx := cmd.Context()
-	opened := []io.Closer{}
-	defer func() {
-		for _, store := range opened {
-			err = errors.Join(err, store.Close())
-		}
-	}()
-	parents, err := storeurl.Open(ctx, url)
+	stores, closeAll, err := openStores(ctx, url, others)
+	defer func() { err = errors.Join(err, closeAll()) }()
 	if err != nil {
 		return err
 	}
-	opened = append(opened, parents)
-	clientOptions := []braid.ClientOption{braid.WithLogger(slog.New(slog.DiscardHandler))}
-	for _, other := range others {
-		name, url, ok := strings.Cut(other, "=")
-		if !ok {
-			return usagef("invalid --with %q: use NAME=URL", storeurl.Redact(other))
-		}
-		store, err := storeurl.Open(ctx, url)
-		if err != nil {
-			return err
-		}
-		opened = append(opened, store)
-		clientOptions = append(clientOptions, braid.WithStore(name, store))
-	}
-	client := braid.NewClient(parents, clientOptions...)
+	client := newClient(stores, braid.WithLogger(slog.New(slog.DiscardHandler)))
 	defer client.Close()
 	tree, err := flowtree.Read(ctx, client, id, options)
 	if err != nil {

@@ -79,7 +79,7 @@ func newServer() *cobra.Command {
 
 func runServer(cmd *cobra.Command, urls []string, config server.Config) error {
 	ctx := cmd.Context()
-	opened, err := openStores(ctx, urls)
+	opened, err := openServed(ctx, urls)
 	for _, store := range opened {
 		defer store.Close()
 	}
@@ -97,9 +97,9 @@ func runServer(cmd *cobra.Command, urls []string, config server.Config) error {
 	return s.Run(ctx)
 }
 
-// openStores opens the stores of URL and name=URL. It returns what it has opened also
+// openServed opens the stores of URL and name=URL. It returns what it has opened also
 // with an error.
-func openStores(ctx context.Context, urls []string) (map[string]driver.Store, error) {
+func openServed(ctx context.Context, urls []string) (map[string]driver.Store, error) {
 	opened := make(map[string]driver.Store)
 	for _, raw := range urls {
 		name, url := braid.DefaultStore, raw

@@ -20,10 +20,11 @@ type acker struct {
 	loop   *loop
 	size   int // the most runs per call; smaller while calls fail
 
-	mu      sync.Mutex
-	pending []*run
-	closed  bool          // nothing more comes
-	signal  chan struct{} // buffered
+	mu        sync.Mutex
+	pending   []*run
+	closed    bool          // no handler is waited for any more
+	abandoned int           // runs that never come; set with closed
+	signal    chan struct{} // buffered
 
 	work []*run // taken over from pending, not all settled
 
@@ -49,10 +50,11 @@ func (a *acker) add(r *run) {
 	}
 }
 
-// close says that nothing more will be added.
-func (a *acker) close() {
+// close says that what is added now is the last, but for so many abandoned runs,
+// which are never added.
+func (a *acker) close(abandoned int) {
 	a.mu.Lock()
-	a.closed = true
+	a.closed, a.abandoned = true, abandoned
 	a.mu.Unlock()
 	a.wake()
 }
@@ -71,9 +73,10 @@ func (a *acker) overdue() bool {
 	return since != 0 && time.Since(time.Unix(0, since)) > a.engine.config.LockDuration/2
 }
 
-// deliver sends until the acker is closed and empty, or hard ends. It returns how
-// many runs could not be delivered. After a panic it can be called again.
-func (a *acker) deliver(hard context.Context) int {
+// deliver sends until the acker is closed and every run has come and was sent, or
+// hard ends. A run whose handler has returned may take its time to come: the failure
+// hook comes first. After a panic deliver can be called again.
+func (a *acker) deliver(hard context.Context) {
 	a.work = slices.DeleteFunc(a.work, func(r *run) bool {
 		r.maybeApplied = true
 		return r.settled
@@ -87,16 +90,16 @@ func (a *acker) deliver(hard context.Context) int {
 			clear(a.pending)
 			a.pending = a.pending[:0]
 		}
-		closed := a.closed
+		closed, abandoned := a.closed, a.abandoned
 		a.mu.Unlock()
 		switch {
 		case hard.Err() != nil:
-			return len(a.work)
+			return
 		case len(a.work) > 0:
 			a.sending.CompareAndSwap(0, time.Now().UnixNano())
 			a.work = a.deliverAll(hard, a.work)
-		case closed:
-			return 0
+		case closed && a.engine.registry.len() <= abandoned:
+			return
 		default:
 			a.sending.Store(0)
 			a.loop.rest()

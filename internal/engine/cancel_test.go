@@ -17,7 +17,7 @@ func longLock(c *Config) { c.LockDuration = time.Hour }
 func (r *rig) awaitPush(id string, again func()) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		r.engine.cancels.mu.Lock()
-		_, known := r.engine.cancels.recent[id]
+		known := r.engine.cancels.recent.has(id, time.Now())
 		r.engine.cancels.mu.Unlock()
 		if known {
 			return

@@ -15,20 +15,13 @@ type cancels struct {
 	mu     sync.Mutex
 	queued map[string]bool
 	signal chan struct{} // buffered
-	// recent keeps requests for jobs that the engine did not have: a claim that is
-	// under way may be about to bring them.
-	recent map[string]time.Time
+	// recent keeps the latest requests, since a claim that is under way may be about to
+	// bring their jobs.
+	recent recentIDs
 }
 
-const (
-	recentCancels   = 10_000
-	recentCancelAge = time.Minute
-)
-
 func newCancels() *cancels {
-	return &cancels{
-		queued: make(map[string]bool), recent: make(map[string]time.Time), signal: make(chan struct{}, 1),
-	}
+	return &cancels{queued: make(map[string]bool), signal: make(chan struct{}, 1)}
 }
 
 // watchCancels keeps the watch up until hard ends.
@@ -71,7 +64,10 @@ func (e *Engine) handOutCancels(hard context.Context) {
 		e.cancels.mu.Lock()
 		ids := e.cancels.queued
 		e.cancels.queued = make(map[string]bool)
-		e.cancels.remember(ids)
+		now := time.Now()
+		for id := range ids {
+			e.cancels.recent.add(id, now)
+		}
 		e.cancels.mu.Unlock()
 		// Remembered first, looked up second: a claim that comes in between finds one
 		// or the other.
@@ -81,37 +77,17 @@ func (e *Engine) handOutCancels(hard context.Context) {
 	}
 }
 
-func (c *cancels) remember(ids map[string]bool) {
-	now := time.Now()
-	if len(c.recent) > 0 {
-		for id, at := range c.recent {
-			if now.Sub(at) > recentCancelAge {
-				delete(c.recent, id)
-			}
-		}
-	}
-	for id := range ids {
-		if len(c.recent) >= recentCancels {
-			return
-		}
-		c.recent[id] = now
-	}
-}
-
 // missed reports whether a cancel request of one of these runs' jobs came just
 // before the run did. The heartbeat knows whether it still stands.
 func (c *cancels) missed(runs []*run) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.recent) == 0 {
+	if c.recent.len() == 0 {
 		return false
 	}
-	found := false
+	now, found := time.Now(), false
 	for _, r := range runs {
-		if _, known := c.recent[r.Job.ID]; known {
-			delete(c.recent, r.Job.ID)
-			found = true
-		}
+		found = c.recent.take(r.Job.ID, now) || found
 	}
 	return found
 }

@@ -92,6 +92,17 @@ func TestTheClockMeasuresAtOnceAfterTheMachineSlept(t *testing.T) {
 	w.expect(t, c, 3) // the wall clock bridges it
 }
 
+func TestTheClockMeasuresAtOnceAfterTheWallClockWasSet(t *testing.T) {
+	for _, by := range []time.Duration{10 * time.Second, -10 * time.Second} {
+		w, c := newWorld(t)
+		w.expect(t, c, 1)
+		w.wall = w.wall.Add(by)
+		w.server += 300 // it was set along with this machine's
+		w.expect(t, c, 2)
+		w.expect(t, c, 2)
+	}
+}
+
 func TestTheClockAsksAgainAfterASlowRoundTrip(t *testing.T) {
 	w, c := newWorld(t)
 	w.trip = 500 * time.Millisecond

@@ -50,13 +50,17 @@ type Config struct {
 	// half of it. 0: 30 s.
 	LockDuration time.Duration
 	// Grace is how long handlers may go on at shutdown before their contexts are
-	// cancelled. 0: 30 s; negative: not at all.
+	// cancelled. 0: 25 s; negative: not at all.
 	Grace time.Duration
-	// StuckAfter is how long past the end of its context a handler counts as stuck,
-	// and how long a shutdown waits for it. 0: 10 s.
+	// StopMargin is how long after the grace period the shutdown ends, whatever
+	// handlers and the store do: at most half of it goes by waiting for handlers whose
+	// context was cancelled, the rest is for storing the last results. 0: 4 s, so that
+	// all fits into the 30 s that orchestrators give.
+	StopMargin time.Duration
+	// StuckAfter is how long past the end of its context a handler counts as stuck. A
+	// shutdown waits no longer for one. 0: 10 s.
 	StuckAfter time.Duration
-	// CallTimeout bounds each call to the store, and the last flush of results at
-	// shutdown. 0: 10 s.
+	// CallTimeout bounds each call to the store. 0: 10 s.
 	CallTimeout time.Duration
 	// PollInterval is how often a queue without work is looked at although nothing
 	// woke it. 0: 5 s if the store pushes wake-ups, else 500 ms.
@@ -99,19 +103,21 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		return c, &driver.InvalidError{Field: "store", Reason: "is nil; open a store, such as memstore.New()"}
 	}
+	poll := 500 * time.Millisecond
+	if _, pushes := c.Store.(driver.Waker); pushes {
+		poll = 5 * time.Second
+	}
 	durations := []struct {
 		field  string
 		value  *time.Duration
 		preset time.Duration
 	}{
 		{"lock duration", &c.LockDuration, 30 * time.Second},
+		{"stop margin", &c.StopMargin, 4 * time.Second},
 		{"stuck after", &c.StuckAfter, 10 * time.Second},
 		{"call timeout", &c.CallTimeout, 10 * time.Second},
-		{"poll interval", &c.PollInterval, 500 * time.Millisecond},
+		{"poll interval", &c.PollInterval, poll},
 		{"timeout", &c.Timeout, 0},
-	}
-	if _, pushes := c.Store.(driver.Waker); pushes {
-		durations[3].preset = 5 * time.Second
 	}
 	for _, d := range durations {
 		if *d.value < 0 {
@@ -126,7 +132,7 @@ func (c Config) withDefaults() (Config, error) {
 			Reason: "is too short for a heartbeat; use 10ms or more, or 0 for 30s"}
 	}
 	if c.Grace == 0 {
-		c.Grace = 30 * time.Second
+		c.Grace = 25 * time.Second
 	}
 	c.Grace = max(c.Grace, 0)
 	if err := c.checkQueues(); err != nil {

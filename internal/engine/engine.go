@@ -92,11 +92,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer e.alive.Store(false)
 
 	var background, fetchers sync.WaitGroup
-	undelivered := make(chan int, 1)
+	delivered := make(chan struct{})
 	background.Go(func() {
-		left := 0
-		e.acker.loop.run(e.hard, func() { left = e.acker.deliver(e.hard) })
-		undelivered <- left
+		defer close(delivered)
+		e.acker.loop.run(e.hard, func() { e.acker.deliver(e.hard) })
 	})
 	background.Go(func() { e.heartbeatLoop.run(e.hard, func() { e.heartbeat(e.hard) }) })
 	background.Go(func() { e.stuckLoop.run(e.hard, func() { e.watchStuck(e.hard) }) })
@@ -114,7 +113,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	<-ctx.Done()
-	abandoned := e.shutDown(&fetchers, undelivered)
+	abandoned := e.shutDown(&fetchers, delivered)
 	background.Wait()
 	if len(abandoned) > 0 {
 		return &AbandonedError{Runs: abandoned}

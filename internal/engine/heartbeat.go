@@ -2,21 +2,28 @@ package engine
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/braidmq/braid/driver"
 )
 
+// maxBeatWait bounds the wait after a heartbeat that failed: the one that gets
+// through first tells the runs which of them lost their lock meanwhile.
+const maxBeatWait = time.Second
+
 // heartbeat extends, every half lock duration, the locks of everything that is
-// claimed and not yet acked, and tells the runs what the store says of them.
+// claimed and not yet acked, and tells the runs what the store says of them. While
+// heartbeats fail the runs go on, since a lock that has run out is still theirs
+// until somebody recovers it.
 func (e *Engine) heartbeat(hard context.Context) {
 	l := e.heartbeatLoop
 	for {
-		wait := l.interval - l.interval/20 // in time, also when the call takes a while
+		wait := beatIn(l.interval)
 		if err := e.beat(hard); err == nil {
 			l.ok()
 		} else if hard.Err() == nil {
-			wait = min(l.fail(err), e.config.LockDuration/4)
+			wait = min(l.fail(err), e.config.LockDuration/4, maxBeatWait)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -28,6 +35,12 @@ func (e *Engine) heartbeat(hard context.Context) {
 			return
 		}
 	}
+}
+
+// beatIn returns when the next heartbeat is due: in time, also when the call takes a
+// while, and not in step with other workers.
+func beatIn(interval time.Duration) time.Duration {
+	return interval - interval/20 - rand.N(interval/10+1)
 }
 
 // beatNow makes the next heartbeat come at once.

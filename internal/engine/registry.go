@@ -81,6 +81,13 @@ func (g *registry) all() []*run {
 	return found
 }
 
+// len returns how many runs there are.
+func (g *registry) len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.runs
+}
+
 // with returns the runs of these jobs.
 func (g *registry) with(ids map[string]bool) []*run {
 	g.mu.Lock()

@@ -8,9 +8,13 @@ import (
 
 // shutDown ends the engine after its context has ended. It returns the runs whose
 // handlers ignore that.
-func (e *Engine) shutDown(fetchers *sync.WaitGroup, undelivered <-chan int) []StuckRun {
+func (e *Engine) shutDown(fetchers *sync.WaitGroup, delivered <-chan struct{}) []StuckRun {
+	margin := e.config.StopMargin
+	whole := e.config.Grace + margin
+	end := time.Now().Add(whole)
+	defer time.AfterFunc(whole, e.endHard).Stop()
 	// A claim that is under way may be answered yet; its jobs are given back.
-	e.lastCall.Store(time.Now().Add(e.config.CallTimeout).UnixNano())
+	e.lastCall.Store(time.Now().Add(min(e.config.CallTimeout, whole)).UnixNano())
 	for _, q := range e.queues {
 		for _, r := range q.close() {
 			e.settleUnstarted(r)
@@ -20,22 +24,21 @@ func (e *Engine) shutDown(fetchers *sync.WaitGroup, undelivered <-chan int) []St
 		for _, r := range e.registry.all() {
 			r.end(ErrShutdown, func(r *run) { r.shutdown = true })
 		}
-		e.awaitHandlers(e.config.StuckAfter)
+		e.awaitHandlers(min(e.config.StuckAfter, margin/2))
 	}
 	e.endAfter()
 	fetchers.Wait()
 	abandoned := e.abandon()
 
 	// What is finished is stored, for a bounded time.
-	e.acker.close()
-	limit := time.AfterFunc(e.config.CallTimeout, e.endHard)
-	left := <-undelivered
-	if left > 0 {
+	e.acker.close(len(abandoned))
+	defer time.AfterFunc(e.config.CallTimeout, e.endHard).Stop()
+	<-delivered
+	if left := e.registry.len() - len(abandoned); left > 0 {
 		e.config.Logger.Error("braid: the worker stopped before the store took all results; their jobs run again when their locks lapse",
 			"runs", left)
 	}
-	e.awaitAftermath()
-	limit.Stop()
+	e.awaitAftermath(time.Until(end))
 	e.endHard()
 	return abandoned
 }
@@ -80,14 +83,14 @@ func (e *Engine) abandon() []StuckRun {
 }
 
 // awaitAftermath waits for what follows runs, such as the rest of a fan-out, whose
-// context has ended.
-func (e *Engine) awaitAftermath() {
+// context has ended. It waits for d, but gives it a moment to notice.
+func (e *Engine) awaitAftermath(d time.Duration) {
 	ended := make(chan struct{})
 	go func() {
 		e.aftermath.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(e.config.StuckAfter)
+	timer := time.NewTimer(max(min(d, e.config.StuckAfter), 100*time.Millisecond))
 	defer timer.Stop()
 	select {
 	case <-ended:

@@ -198,6 +198,94 @@ func TestAShutdownEndsAlsoWhenTheStoreIsABlackHole(t *testing.T) {
 	}
 }
 
+func TestAShutdownIsBoundedWhateverHandlersAndTheStoreDo(t *testing.T) {
+	started := make(chan *Run, 10)
+	release := make(chan struct{})
+	r := startRig(t, func(_ context.Context, run *Run) ([]byte, error) {
+		started <- run
+		if run.Job.Metadata["deaf"] != "" {
+			<-release
+		}
+		return nil, nil
+	}, longLock, func(c *Config) {
+		c.Grace, c.StopMargin = 200*time.Millisecond, 600*time.Millisecond
+		c.StuckAfter, c.CallTimeout = time.Minute, time.Minute
+		c.Queues = append(c.Queues, Queue{"other", 1})
+	})
+	defer close(release)
+	r.enqueue(1, func(q *driver.EnqueueRequest) { q.Metadata = map[string]string{"deaf": "yes"} })
+	receive(t, started, "the deaf run")
+	defer r.store.BlackHole("Ack", "Claim")()
+	before := r.store.Calls("Claim")
+	r.enqueue(1, func(q *driver.EnqueueRequest) { q.Queue = "other" }) // a claim hangs
+	if err := r.store.AwaitCalls(t.Context(), "Claim", before+1); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	err := r.stop()
+	var abandoned *AbandonedError
+	if !errors.As(err, &abandoned) || len(abandoned.Runs) != 1 {
+		t.Errorf("Run returned %v", err)
+	}
+	if took := time.Since(begin); took < 500*time.Millisecond || took > 3*time.Second {
+		t.Errorf("the shutdown took %v, of 800ms", took)
+	}
+}
+
+func TestTheDefaultShutdownFitsIntoHalfAMinute(t *testing.T) {
+	config, err := Config{Store: newRig(t, noop).store}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := config.Grace + config.StopMargin; sum >= 30*time.Second || config.StopMargin < 3*time.Second {
+		t.Errorf("the grace period is %v, and what follows takes up to %v", config.Grace, config.StopMargin)
+	}
+}
+
+func TestAResultWhoseHookGoesOnAtTheStopIsStoredAllTheSame(t *testing.T) {
+	hooked := make(chan struct{})
+	release := make(chan struct{})
+	r := startRig(t, func(context.Context, *Run) ([]byte, error) { return nil, errors.New("sad") },
+		impatient, longLock, func(c *Config) {
+			c.StuckAfter = 20 * time.Millisecond
+			c.OnFailure = func(context.Context, Failure) { close(hooked); <-release }
+		})
+	id := r.enqueue(1, func(q *driver.EnqueueRequest) { q.AttemptsMax = 1 })
+	receive(t, hooked, "the failure hook")
+	r.cancel()
+	eventually(t, "the last results are awaited", func() bool {
+		r.engine.acker.mu.Lock()
+		defer r.engine.acker.mu.Unlock()
+		return r.engine.acker.closed
+	})
+	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // an acker that does not wait has ended by then
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if job := r.job(id); job.State != driver.Failed {
+		t.Errorf("the job is %v; its result was lost", job.State)
+	}
+}
+
+func TestAResultWhoseHookDoesNotEndIsReportedAsNotStored(t *testing.T) {
+	hooked := make(chan struct{})
+	release := make(chan struct{})
+	r := startRig(t, func(context.Context, *Run) ([]byte, error) { return nil, errors.New("sad") },
+		impatient, longLock, func(c *Config) {
+			c.StuckAfter, c.StopMargin = 20*time.Millisecond, 100*time.Millisecond
+			c.OnFailure = func(context.Context, Failure) { close(hooked); <-release }
+		})
+	defer close(release)
+	id := r.enqueue(1)
+	receive(t, hooked, "the failure hook")
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if n := r.log.count("before the store took all results", "runs=1"); n != 1 || r.job(id).State != driver.Active {
+		t.Errorf("the lost result was logged %d times, and the job is %v:\n%s", n, r.job(id).State, r.log)
+	}
+}
+
 func TestAnEngineThatIsStoppedBeforeItStartsDoesNothing(t *testing.T) {
 	r := newRig(t, noop)
 	r.enqueue(1)

@@ -6,10 +6,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/testserver"
 	"github.com/braidmq/braid/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	Process(openRedis)
+	goleak.VerifyTestMain(testserver.Main(m))
+}
 
 func memory(testing.TB) driver.Store { return memstore.New() }
 
