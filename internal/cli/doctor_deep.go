@@ -121,6 +121,6 @@ func (e examination) write(w io.Writer, asJSON bool) error {
 			fmt.Fprintf(w, "  %d outcomes of children on their way\n", s.Outbox)
 		}
 	}
-	_, err := fmt.Fprintln(w, e.Flows)
+	_, err := fmt.Fprintln(w, &e.Flows)
 	return err
 }

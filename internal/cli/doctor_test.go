@@ -12,7 +12,7 @@ func TestDoctorLooksAtEveryStore(t *testing.T) {
 	if code := Run(t.Context(), []string{"doctor", "--store", "memory:", "--deep", "--with", "other=memory:"}, &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	for _, want := range []string{"store default: memory", "store other: memory", "ahead of this machine"} {
+	for _, want := range []string{"store default: memory", "store other: memory", "ahead of this machine", "0 flows"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("output %q does not say %q", stdout.String(), want)
 		}
