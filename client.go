@@ -136,6 +136,17 @@ func (c *Client) StoreName() string {
 	return c.store.name
 }
 
+// StoreInfo describes a store to people and tools.
+type StoreInfo = driver.Info
+
+// StoreInfo describes the store that the client's verbs act on. It makes no call.
+func (c *Client) StoreInfo() (StoreInfo, error) {
+	if err := c.ready(); err != nil {
+		return StoreInfo{}, err
+	}
+	return c.store.driver.Info(), nil
+}
+
 // Ping returns nil if the store can serve a call now.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel, err := c.begin(ctx)

@@ -39,6 +39,8 @@ var (
 	ErrResultNotKept = errors.New("braid: the job is gone and its result was not kept")
 	// ErrWorkerRunning: Run was called a second time.
 	ErrWorkerRunning = errors.New("braid: the worker was started before")
+	// ErrKeeperRunning: the keeper's Run was called a second time.
+	ErrKeeperRunning = errors.New("braid: the keeper was started before")
 	// ErrClientClosed: the client was closed.
 	ErrClientClosed = errors.New("braid: the client is closed")
 )

@@ -2,7 +2,9 @@ package braid
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/flow"
@@ -63,9 +65,9 @@ func (c *clientShared) flowStores() flow.Stores {
 	return stores
 }
 
+// newFlowUpkeep makes the loops of a worker: for the stores whose children it may see
+// end, and those in which parents of its flows live.
 func newFlowUpkeep(w *Worker) *flowUpkeep {
-	shared := w.client.shared
-	stores := shared.flowStores()
 	from, parents := make(map[string]bool), make(map[string]bool)
 	for name := range w.handlers {
 		from[name] = true
@@ -76,25 +78,31 @@ func newFlowUpkeep(w *Worker) *flowUpkeep {
 			from[name] = true
 		}
 	}
-	u := &flowUpkeep{stores: w.client.Stores()}
+	return w.client.shared.flowUpkeep(from, parents, w.options.SweepInterval, w.logger())
+}
+
+// flowUpkeep makes the relays from some stores to all, and the sweeps of some.
+func (c *clientShared) flowUpkeep(from, parents map[string]bool, interval time.Duration, logger *slog.Logger) *flowUpkeep {
+	stores := c.flowStores()
+	u := &flowUpkeep{stores: slices.Sorted(maps.Keys(c.stores))}
 	var loops []maintain.Loop
 	for name := range from {
 		for to, parent := range stores {
-			relay := flow.Relay{From: stores[name], To: parent, Recorded: u.recorded(shared.metrics, to)}
-			loops = append(loops, maintain.Loop{Name: relayLoop(name, to), Interval: w.options.SweepInterval, Run: relay.Drain})
+			relay := flow.Relay{From: stores[name], To: parent, Recorded: u.recorded(c.metrics, to)}
+			loops = append(loops, maintain.Loop{Name: relayLoop(name, to), Interval: interval, Run: relay.Drain})
 		}
 	}
 	for name := range parents {
 		sweep := flow.Sweep{
 			Parents: stores[name], Stores: stores,
-			PendingAge: driver.MillisOf(w.options.SweepInterval), Budget: w.options.SweepInterval / 2,
-			Recorded:  u.recorded(shared.metrics, name),
-			Cascaded:  func(children int) { shared.metrics.cascaded(name, children) },
+			PendingAge: driver.MillisOf(interval), Budget: interval / 2,
+			Recorded:  u.recorded(c.metrics, name),
+			Cascaded:  func(children int) { c.metrics.cascaded(name, children) },
 			CascadeTo: func(store string) { u.Pulse(sweepLoop(store)); u.pulseFrom(store) },
 		}
-		loops = append(loops, maintain.Loop{Name: sweepLoop(name), Interval: w.options.SweepInterval, Run: sweep.Run})
+		loops = append(loops, maintain.Loop{Name: sweepLoop(name), Interval: interval, Run: sweep.Run})
 	}
-	u.Runner = maintain.NewRunner(loops, w.logger(), nil)
+	u.Runner = maintain.NewRunner(loops, logger, nil)
 	return u
 }
 

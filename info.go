@@ -54,6 +54,16 @@ type JobInfo struct {
 	LockExpiresAt   time.Time         `json:"lockExpiresAt,omitzero"`
 	Flow            *FlowProgress     `json:"flow,omitempty"`   // of a flow that has handed out its children
 	Parent          *ParentInfo       `json:"parent,omitempty"` // of a flow's child
+	Trace           *TraceInfo        `json:"trace,omitempty"`  // of whoever enqueued it, if that was traced
+}
+
+// TraceInfo is the span context in which a job was enqueued.
+type TraceInfo struct {
+	TraceID string `json:"traceId"` // 32 hex digits
+	SpanID  string `json:"spanId"`  // 16 hex digits
+	Sampled bool   `json:"sampled"`
+	// Delayed: the job was delayed on purpose, so its run begins a trace of its own.
+	Delayed bool `json:"delayed"`
 }
 
 // FlowProgress is how far a flow's children are.
@@ -139,6 +149,9 @@ func newJobInfo(j *driver.Job) *JobInfo {
 	}
 	info.Timeout = stdDuration(j.Timeout)
 	info.Backoff, info.Keep = newBackoffInfo(j.Backoff), newKeepInfo(j.Keep)
+	if t := j.Trace; t != nil {
+		info.Trace = &TraceInfo{TraceID: t.TraceID, SpanID: t.SpanID, Sampled: t.Sampled, Delayed: t.Delayed}
+	}
 	return info
 }
 

@@ -235,31 +235,76 @@ func (m *metrics) observeWorker(part storeWorker) (stop func(), err error) {
 		for _, q := range stats.Queues {
 			queue := attribute.String("queue", q.Queue)
 			o.ObserveInt64(m.inFlight, int64(q.Running), metric.WithAttributes(at, queue))
-			counts, err := store.driver.Counts(ctx, q.Queue)
-			if err != nil {
+			if err := m.observeDepth(ctx, o, store, q.Queue); err != nil {
 				return err
 			}
-			for _, state := range driver.States {
-				o.ObserveInt64(m.depth, *counts.Of(state), metric.WithAttributes(at, queue, attribute.String("state", state.String())))
-			}
 		}
-		backlog, err := store.driver.OutboxBacklog(ctx)
-		if err != nil {
-			return err
-		}
-		o.ObserveInt64(m.outbox, backlog.Entries, metric.WithAttributes(at))
-		age := driver.Millis(0)
-		if oldest, ok := backlog.Oldest.Get(); ok {
-			age = max(0, store.clock.Now().Sub(oldest))
-		}
-		o.ObserveFloat64(m.outboxAge, age.Std().Seconds(), metric.WithAttributes(at))
-		return nil
+		return m.observeOutbox(ctx, o, store)
 	}, m.inFlight, m.stuck, m.depth, m.outbox, m.outboxAge)
 	if err != nil {
 		return nil, err
 	}
 	return func() { _ = registration.Unregister() }, nil // fails only if it is done already
 }
+
+// observeDepth reads how many jobs a queue has, at a constant cost.
+func (m *metrics) observeDepth(ctx context.Context, o metric.Observer, store *boundStore, queue string) error {
+	counts, err := store.driver.Counts(ctx, queue)
+	if err != nil {
+		return err
+	}
+	for _, state := range driver.States {
+		o.ObserveInt64(m.depth, *counts.Of(state), metric.WithAttributes(attribute.String("store", store.name),
+			attribute.String("queue", queue), attribute.String("state", state.String())))
+	}
+	return nil
+}
+
+// observeOutbox reads how far the relay is behind.
+func (m *metrics) observeOutbox(ctx context.Context, o metric.Observer, store *boundStore) error {
+	at := metric.WithAttributes(attribute.String("store", store.name))
+	backlog, err := store.driver.OutboxBacklog(ctx)
+	if err != nil {
+		return err
+	}
+	o.ObserveInt64(m.outbox, backlog.Entries, at)
+	age := driver.Millis(0)
+	if oldest, ok := backlog.Oldest.Get(); ok {
+		age = max(0, store.clock.Now().Sub(oldest))
+	}
+	o.ObserveFloat64(m.outboxAge, age.Std().Seconds(), at)
+	return nil
+}
+
+// observeStore reads the gauges of a whole store, every queue of it, whenever metrics
+// are collected, until the function it returns is called.
+func (m *metrics) observeStore(store *boundStore) (stop func(), err error) {
+	if m == nil {
+		return func() {}, nil
+	}
+	registration, err := m.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)
+		defer cancel()
+		queues, err := store.driver.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		for _, queue := range queues[:min(len(queues), mostGaugedQueues)] {
+			if err := m.observeDepth(ctx, o, store, queue); err != nil {
+				return err
+			}
+		}
+		return m.observeOutbox(ctx, o, store)
+	}, m.depth, m.outbox, m.outboxAge)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = registration.Unregister() }, nil // fails only if it is done already
+}
+
+// mostGaugedQueues bounds the time series of a store whose queues are made up by its
+// producers.
+const mostGaugedQueues = 500
 
 // gaugeTimeout bounds the calls to a store that one reading of the gauges makes.
 const gaugeTimeout = 2 * time.Second

@@ -2,8 +2,6 @@ package braid
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -13,55 +11,26 @@ import (
 // A handler that returns a result all the same has completed. A finished job is
 // ErrNotCancellable, an unknown one ErrNotFound.
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	return c.operate(ctx, driver.Operator.Cancel, id)
+	return c.operateOne(ctx, driver.Operator.Cancel, id)
 }
 
 // Promote makes a delayed job run now. Others are ErrNotPromotable.
 func (c *Client) Promote(ctx context.Context, id string) error {
-	return c.operate(ctx, driver.Operator.Promote, id)
+	return c.operateOne(ctx, driver.Operator.Promote, id)
 }
 
 // Retry gives a failed job a fresh budget of attempts and makes it wait again. Its
 // ledger stays. Others are ErrNotRetryable.
 func (c *Client) Retry(ctx context.Context, id string) error {
-	return c.operate(ctx, driver.Operator.Retry, id)
-}
-
-type operation = func(driver.Operator, context.Context, driver.Time, []string) ([]driver.OperateResult, error)
-
-func (c *Client) operate(ctx context.Context, do operation, id string) error {
-	ctx, cancel, err := c.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	results, err := do(c.store.driver, ctx, c.now(), []string{id})
-	if err != nil {
-		return err
-	}
-	if errors.Is(results[0].Err, driver.ErrNotFound) {
-		return fmt.Errorf("%w: job %q", ErrNotFound, id)
-	}
-	if results[0].State == driver.Cancelled {
-		c.shared.pulse(c.store.name)
-	}
-	return results[0].Err
+	return c.operateOne(ctx, driver.Operator.Retry, id)
 }
 
 // Remove deletes a job and its ledger, and reports whether it did: a job that runs,
 // or waits for its children, stays; an unknown one is no error.
 func (c *Client) Remove(ctx context.Context, id string) (bool, error) {
-	ctx, cancel, err := c.begin(ctx)
+	removed, err := c.RemoveMany(ctx, id)
 	if err != nil {
 		return false, err
-	}
-	defer cancel()
-	removed, err := c.store.driver.Remove(ctx, c.now(), []string{id})
-	if err != nil {
-		return false, err
-	}
-	if removed[0] {
-		c.shared.pulse(c.store.name)
 	}
 	return removed[0], nil
 }

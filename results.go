@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -140,12 +141,22 @@ type ChildPage struct {
 // Children returns a page of up to 1,000 children of a flow, in the byte order of
 // their keys. A job that is no flow has none.
 func (c *Client) Children(ctx context.Context, flowID, cursor string) (ChildPage, error) {
+	return c.ListChildren(ctx, flowID, cursor, mostChildren)
+}
+
+const mostChildren = 1000
+
+// ListChildren is [Client.Children] with a page of up to limit children, at most 1,000.
+func (c *Client) ListChildren(ctx context.Context, flowID, cursor string, limit int) (ChildPage, error) {
+	if limit < 1 || limit > mostChildren {
+		return ChildPage{}, &driver.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Reason: "use 1 to " + strconv.Itoa(mostChildren)}
+	}
 	ctx, cancel, err := c.begin(ctx)
 	if err != nil {
 		return ChildPage{}, err
 	}
 	defer cancel()
-	page, err := c.store.driver.ListChildResults(ctx, flowID, cursor, 0)
+	page, err := c.store.driver.ListChildResults(ctx, flowID, cursor, limit)
 	if err != nil {
 		return ChildPage{}, err
 	}

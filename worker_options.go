@@ -89,7 +89,7 @@ func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
 		o.Concurrency = defaultConcurrency
 	}
 	if o.Backoff == (BackoffPolicy{}) {
-		o.Backoff = Exponential(time.Second).Cap(time.Hour).Jitter(0.2)
+		o.Backoff = defaultBackoff()
 	}
 	if o.ShutdownGrace == 0 {
 		o.ShutdownGrace = defaultGrace

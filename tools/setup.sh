@@ -10,6 +10,8 @@ set -euo pipefail
 needs=(
   "gcc gcc"          # the race detector links through a C compiler
   "git git"          # go mod and the checks of formatting list the files
+  "curl curl"        # the commands of the page about the HTTP API are run as a test
+  "python3 python3"  # the worker in Python is run as a test
   "redis-server redis-server" # the tests of the Redis store start it on free ports
 )
 

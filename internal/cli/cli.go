@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/httpapi"
 )
 
 // The program's exit codes.
@@ -47,12 +48,16 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitInterrupted
 	}
 	text := err.Error()
+	var refusal *httpapi.Error
+	if errors.As(err, &refusal) { // its code is for programs
+		text = strings.ReplaceAll(plain(strings.Replace(text, refusal.Error(), refusal.Message, 1)), "braid: braid: ", "braid: ")
+	}
 	if !strings.HasPrefix(text, "braid: ") {
 		text = "braid: " + text
 	}
 	fmt.Fprintln(stderr, text)
 	var invalid *driver.InvalidError
-	if errors.As(err, &usage) || errors.As(err, &invalid) {
+	if errors.As(err, &usage) || errors.As(err, &invalid) || errors.As(err, &refusal) && refusal.Code == httpapi.CodeInvalid {
 		return exitUsage
 	}
 	return exitFailure
@@ -69,7 +74,14 @@ func newRoot() *cobra.Command {
 
 Where a command takes --store, these URLs name a store:
 
-` + storeForms(),
+` + storeForms() + `
+
+Commands that look and operate also take the URL of a braid server there. Without it they
+use $BRAID_STORE, or a server at ` + defaultServer + `. A server's token is read from
+$BRAID_TOKEN.
+
+Exit codes: 0 done, 1 failed, 2 a command line that cannot be carried out as it stands,
+130 interrupted.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -85,7 +97,8 @@ Where a command takes --store, these URLs name a store:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDemo(), newFlow(), newDoctor(), newBench(), newMigrate(), newVersion())
+	root.AddCommand(newServer(), newJobs(), newEnqueue(), newWhy(), newQueues(), newSchedules(), newFlow(),
+		newTop(), newDoctor(), newDemo(), newBench(), newMigrate(), newVersion())
 	return root
 }
 

@@ -1,160 +1,236 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/braidmq/braid/driver"
-	"github.com/braidmq/braid/internal/engine"
-	"github.com/braidmq/braid/internal/flow"
-	"github.com/braidmq/braid/internal/flowcheck"
-	"github.com/braidmq/braid/internal/storeurl"
+	"github.com/braidmq/braid/httpapi"
 )
 
-const doctorHelp = `doctor asks stores how they are: whether they answer, which format they have, how far
-their clock is from this machine's, how many jobs and children's outcomes they hold.
-
---deep also reads every job and every flow, and checks that they agree: counters with
-rows, children with their parents, counts with lists. It takes long on a large store,
-and calls what is under way at the moment a fault, so stop the workers first.
-
-It exits with 1 if something is wrong.`
+// finding is one thing that the doctor looked at.
+type finding struct {
+	Check string `json:"check"`
+	Level string `json:"level"` // ok, warn or bad
+	Text  string `json:"text"`
+}
 
 func newDoctor() *cobra.Command {
 	var (
-		store        string
-		others       []string
-		deep, asJSON bool
+		at     target
+		others []string
+		deep   bool
 	)
 	cmd := &cobra.Command{
-		Use:    "doctor",
-		Short:  "Check how stores are",
-		Long:   doctorHelp,
-		Hidden: true,
-		Args:   atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			stores, closeAll, err := openStores(cmd.Context(), store, others)
-			defer func() { err = errors.Join(err, closeAll()) }()
-			if err != nil {
+		Use: "doctor", Short: "Tell whether a store is healthy",
+		Long: `doctor looks at what usually goes wrong: whether the store answers, and how fast; how far
+this machine's clock is from the store's; queues that are paused; jobs that wait, or are
+due, for long, as they do where no worker runs; jobs whose worker was lost; failed jobs.
+
+--deep reads every job and every flow of stores themselves, and checks that they agree:
+counters with rows, children with their parents, counts with lists. It takes long on a large
+store, and calls what is under way at the moment a fault, so stop the workers first.
+
+The exit code is 1 if something is bad; warnings do not count.`,
+		Args: atMost(0), ValidArgsFunction: noneOf,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if deep {
+				return examineDeep(cmd, at.address(), others, at.asJSON)
+			}
+			if others != nil {
+				return usagef("--with goes with --deep; leave it out")
+			}
+			return at.with(cmd, func(s *session) error {
+				d := &doctor{session: s}
+				if err := d.examine(); err != nil {
+					return err
+				}
+				err := s.print(d.findings, func() error {
+					for _, f := range d.findings {
+						fmt.Fprintf(s.out, "%-4s  %-8s  %s\n", f.Level, f.Check, plain(f.Text))
+					}
+					return nil
+				})
+				if err == nil && d.bad > 0 {
+					return fmt.Errorf("braid: the store is not healthy: %d of %d checks are bad", d.bad, len(d.findings))
+				}
 				return err
-			}
-			found, err := examine(cmd.Context(), stores, deep)
-			if err != nil {
-				return err
-			}
-			if err := found.write(cmd.OutOrStdout(), asJSON); err != nil {
-				return err
-			}
-			if found.Flows != nil && !found.Flows.Clean() {
-				return fmt.Errorf("braid: %d things do not agree", len(found.Flows.Problems))
-			}
-			return nil
+			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store to look at")
-	flags.StringArrayVar(&others, "with", nil, "`NAME=URL` of another store of the program; may be repeated")
-	flags.BoolVar(&deep, "deep", false, "read every job and flow, and check that they agree")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	at.addFlags(cmd)
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every job and flow, and check that they agree")
+	cmd.Flags().StringArrayVar(&others, "with", nil, "with --deep: `NAME=URL` of another store of the program; may be repeated")
 	return cmd
 }
 
-// examination is what doctor found.
-type examination struct {
-	Stores []storeExamination `json:"stores"`
-	Flows  *flowcheck.Report  `json:"flows,omitempty"` // nil: not looked at
+type doctor struct {
+	*session
+	now      time.Time
+	findings []finding
+	bad      int
 }
 
-type storeExamination struct {
-	Name     string        `json:"name"`
-	Kind     string        `json:"kind"`
-	Location string        `json:"location"`
-	Format   int           `json:"format"`
-	Answer   time.Duration `json:"answerNanoseconds"`
-	// ClockAhead is how far the store's clock is ahead of this machine's.
-	ClockAhead time.Duration `json:"clockAheadNanoseconds"`
-	Jobs       driver.Counts `json:"jobs"`
-	Paused     []string      `json:"pausedQueues"`
-	Outbox     int64         `json:"outbox"`
+// What the doctor takes to be long.
+const (
+	slowAnswer = 250 * time.Millisecond
+	clockWarn  = 2 * time.Second
+	longWait   = 5 * time.Minute
+	overdue    = time.Minute
+	lockGrace  = 2 * time.Minute
+)
+
+func (d *doctor) found(check, level, format string, args ...any) {
+	if level == "bad" {
+		d.bad++
+	}
+	d.findings = append(d.findings, finding{check, level, fmt.Sprintf(format, args...)})
 }
 
-func examine(ctx context.Context, stores map[string]driver.Store, deep bool) (examination, error) {
-	var found examination
-	all := make(flow.Stores, len(stores))
-	for _, name := range slices.Sorted(maps.Keys(stores)) {
-		store := stores[name]
-		clock := engine.NewClock(store)
-		all[name] = flow.Store{Key: name, Driver: store, Now: clock.Now}
-		one, err := examineStore(ctx, name, store, clock)
-		if err != nil {
-			return found, err
-		}
-		found.Stores = append(found.Stores, one)
-	}
-	if deep {
-		report, err := flowcheck.Check(ctx, all)
-		if err != nil {
-			return found, err
-		}
-		found.Flows = &report
-	}
-	return found, nil
-}
-
-func examineStore(ctx context.Context, name string, store driver.Store, clock *engine.Clock) (storeExamination, error) {
-	info := store.Info()
-	found := storeExamination{Name: name, Kind: info.Kind, Location: info.Location, Format: info.Format}
-	began := time.Now()
-	if err := store.Ping(ctx); err != nil {
-		return found, err
-	}
-	found.Answer = time.Since(began)
-	found.ClockAhead = clock.Now().Sub(driver.TimeOf(time.Now())).Std()
-	var err error
-	if found.Jobs, err = store.Counts(ctx, ""); err != nil {
-		return found, err
-	}
-	if found.Paused, err = store.PausedQueues(ctx); err != nil {
-		return found, err
-	}
-	backlog, err := store.OutboxBacklog(ctx)
-	found.Outbox = backlog.Entries
-	return found, err
-}
-
-func (e examination) write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(e)
-	}
-	for _, s := range e.Stores {
-		fmt.Fprintf(w, "store %s: %s at %s, format %d\n", s.Name, s.Kind, s.Location, s.Format)
-		fmt.Fprintf(w, "  answers in %s; its clock is %s ahead of this machine's\n", s.Answer.Round(time.Microsecond), s.ClockAhead)
-		for _, state := range driver.States {
-			if n := *s.Jobs.Of(state); n > 0 {
-				fmt.Fprintf(w, "  %d %s\n", n, state)
-			}
-		}
-		if len(s.Paused) > 0 {
-			fmt.Fprintf(w, "  paused queues: %q\n", s.Paused)
-		}
-		if s.Outbox > 0 {
-			fmt.Fprintf(w, "  %d outcomes of children on their way\n", s.Outbox)
-		}
-	}
-	if e.Flows != nil {
-		_, err := fmt.Fprintln(w, e.Flows)
+func (d *doctor) examine() error {
+	if err := d.store(); err != nil {
 		return err
+	}
+	var queues httpapi.Queues
+	if err := d.Get(d.ctx, "queues", nil, &queues); err != nil {
+		return err
+	}
+	d.backlog(queues)
+	for _, q := range queues.Queues {
+		if err := d.queue(q); err != nil {
+			return err
+		}
+	}
+	if err := d.locks(); err != nil {
+		return err
+	}
+	return d.schedules()
+}
+
+func (d *doctor) store() error {
+	var info httpapi.Info
+	began := time.Now()
+	if err := d.Get(d.ctx, "info", nil, &info); err != nil {
+		return err
+	}
+	// The first answer may have opened connections and measured the clock.
+	began = time.Now()
+	if err := d.Get(d.ctx, "queues", nil, nil); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	level := "ok"
+	if took > slowAnswer {
+		level = "warn"
+	}
+	d.found("store", level, "%s at %s, format %d, answers in %v", info.Kind, info.Location, info.Format, took.Round(time.Millisecond))
+	var again httpapi.Info
+	before := time.Now()
+	if err := d.Get(d.ctx, "info", nil, &again); err != nil {
+		return err
+	}
+	after := time.Now()
+	d.now = again.Now.Time
+	distance := d.now.Sub(before.Add(after.Sub(before) / 2)).Round(time.Millisecond)
+	level = "ok"
+	if distance.Abs() > clockWarn {
+		level = "warn"
+	}
+	d.found("clock", level, "this machine's clock is %v from the store's (Braid goes by the store's)", distance.Abs())
+	return nil
+}
+
+func (d *doctor) backlog(queues httpapi.Queues) {
+	c := queues.Total
+	d.found("backlog", "ok", "%d queues; %d jobs waiting, %d delayed, %d active, %d parked", len(queues.Queues), c.Waiting, c.Delayed, c.Active, c.WaitingChildren)
+	if c.Failed > 0 {
+		d.found("failed", "warn", "%d jobs have failed; braid jobs list --state failed shows them", c.Failed)
+	}
+}
+
+// queue looks at the oldest jobs of a queue.
+func (d *doctor) queue(q httpapi.Queue) error {
+	if q.Paused {
+		d.found("paused", "warn", "queue %q is paused, with %d jobs waiting", q.Name, q.Counts.Waiting)
+		return nil
+	}
+	if q.Counts.Waiting > 0 {
+		job, err := d.first(url.Values{"queue": {q.Name}, "state": {"waiting"}})
+		if err != nil {
+			return err
+		}
+		if job != nil && d.now.Sub(job.RunAt.Time) > longWait {
+			level := "warn"
+			if q.Counts.Active == 0 {
+				level = "bad"
+			}
+			d.found("waiting", level, "queue %q: job %q of %q waits since %s, and %d jobs of the queue run; does a worker handle it?",
+				q.Name, job.ID, job.Name, span(d.now.Sub(job.RunAt.Time)), q.Counts.Active)
+		}
+	}
+	if q.Counts.Delayed > 0 {
+		job, err := d.first(url.Values{"queue": {q.Name}, "state": {"delayed"}, "orderBy": {"runAt"}})
+		if err != nil {
+			return err
+		}
+		if job != nil && d.now.Sub(job.RunAt.Time) > overdue {
+			d.found("due", "bad", "queue %q: job %q is due since %s; no worker looks at this queue", q.Name, job.ID, span(d.now.Sub(job.RunAt.Time)))
+		}
+	}
+	return nil
+}
+
+// first returns the oldest job of a list; nil if there is none.
+func (d *doctor) first(query url.Values) (*httpapi.Job, error) {
+	query.Set("order", "asc")
+	query.Set("limit", "1")
+	var page httpapi.JobPage
+	if err := d.Get(d.ctx, "jobs", query, &page); err != nil || len(page.Jobs) == 0 {
+		return nil, err
+	}
+	return page.Jobs[0], nil
+}
+
+// locks looks for jobs whose worker was lost and that nobody has recovered.
+func (d *doctor) locks() error {
+	var page httpapi.JobPage
+	if err := d.Get(d.ctx, "jobs", url.Values{"state": {"active"}, "order": {"asc"}, "limit": {"1000"}}, &page); err != nil {
+		return err
+	}
+	var lost []string
+	for _, job := range page.Jobs {
+		if d.now.Sub(job.LockExpiresAt.Time) > lockGrace {
+			lost = append(lost, job.ID)
+		}
+	}
+	if len(lost) > 0 {
+		d.found("locks", "bad", "%d jobs have lost their worker for more than %v, and nothing recovers them; run a worker or braid server (%s)",
+			len(lost), lockGrace, short(strings.Join(lost, ", "), 200))
+	} else {
+		d.found("locks", "ok", "%d running jobs looked at, all of them held by their workers", len(page.Jobs))
+	}
+	return nil
+}
+
+// schedules looks for slots that nobody fires.
+func (d *doctor) schedules() error {
+	var all httpapi.Schedules
+	if err := d.Get(d.ctx, "schedules", nil, &all); err != nil {
+		return err
+	}
+	late := 0
+	for _, s := range all.Schedules {
+		if d.now.Sub(s.NextRunAt.Time) > overdue {
+			late++
+		}
+	}
+	if late > 0 {
+		d.found("schedule", "bad", "%d of %d schedules are overdue; run a worker or braid server", late, len(all.Schedules))
+	} else {
+		d.found("schedule", "ok", "%d schedules, none of them overdue", len(all.Schedules))
 	}
 	return nil
 }

@@ -23,17 +23,26 @@ type ErrorExit struct {
 const (
 	maxMessageBytes = 64 << 10
 	maxStackBytes   = 32 << 10
+	maxTypeBytes    = 256
 )
 
 // NewErrorExit describes err. What is not valid UTF-8, and NUL, is replaced; what
 // is too long is cut.
 func NewErrorExit(err error) ErrorExit {
-	exit := ErrorExit{Message: cleanText(errorText(err), maxMessageBytes), Type: cleanText(errorType(err), 256)}
+	exit := ErrorExit{Message: cleanText(errorText(err), maxMessageBytes), Type: cleanText(errorType(err), maxTypeBytes)}
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
 		exit.Stack = cleanText(string(panicked.Stack), maxStackBytes)
 	}
 	return exit
+}
+
+// Clean returns the exit with its texts made fit for a store, as NewErrorExit makes
+// them.
+func (e ErrorExit) Clean() ErrorExit {
+	return ErrorExit{
+		Message: cleanText(e.Message, maxMessageBytes), Type: cleanText(e.Type, maxTypeBytes), Stack: cleanText(e.Stack, maxStackBytes),
+	}
 }
 
 // Encode returns the exit as JSON.

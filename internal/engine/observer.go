@@ -51,8 +51,8 @@ var outcomeOfAck = [...]string{
 	driver.AckFanOut: OutcomeFannedOut,
 }
 
-// outcome names how an ack of that kind ended, given the state it led to.
-func outcome(kind driver.AckKind, state driver.State) string {
+// OutcomeOf names how an ack of that kind ended, given the state it led to.
+func OutcomeOf(kind driver.AckKind, state driver.State) string {
 	if state == driver.Cancelled {
 		return OutcomeCancelled
 	}

@@ -152,7 +152,7 @@ func (r *run) overdue(now time.Time) (since time.Time, cause error) {
 
 // summary tells the observer how the run ended.
 func (r *run) summary() RunEnd {
-	end := RunEnd{Job: r.Job, Outcome: outcome(r.ack.Kind, r.result), State: r.result}
+	end := RunEnd{Job: r.Job, Outcome: OutcomeOf(r.ack.Kind, r.result), State: r.result}
 	if !r.started.IsZero() {
 		end.Run = r.ended.Sub(r.started)
 	}
