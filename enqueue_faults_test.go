@@ -80,11 +80,11 @@ func TestOneCallOfABatchIsBoundedInBytes(t *testing.T) {
 		return stub.apply(ctx, batch)
 	}
 	job := braid.NewJob[string, int]("job")
-	payloads := make([]string, 6)
+	payloads := make([]string, 5)
 	for i := range payloads {
 		payloads[i] = strings.Repeat(strconv.Itoa(i), 3<<20)
 	}
-	payloads[3] = strings.Repeat("3", driver.ChunkBytes+1) // goes alone
+	payloads[3] = strings.Repeat("3", driver.ChunkBytes+1) // larger than a call, goes alone
 	handles, err := job.EnqueueMany(b.ctx, b.client, payloads)
 	if err != nil {
 		t.Fatal(err)

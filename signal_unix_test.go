@@ -5,6 +5,7 @@ package braid_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,7 +57,9 @@ func TestTheFirstSignalStopsGracefullyAndTheSecondAtOnce(t *testing.T) {
 			select {
 			case err = <-ended:
 			case <-again.C:
-				program.Process.Signal(signal)
+				if err := program.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					t.Error(err)
+				}
 				continue
 			}
 			again.Stop()

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,30 +147,6 @@ func TestAnIdleQueuePicksUpAJobAtOnce(t *testing.T) {
 	}
 }
 
-func TestDelayedJobsStartWhenTheyAreDue(t *testing.T) {
-	type start struct {
-		due driver.Time
-		at  time.Time
-	}
-	starts := make(chan start, 100)
-	r := startRig(t, func(_ context.Context, run *Run) ([]byte, error) {
-		starts <- start{run.Job.RunAt, time.Now()}
-		return nil, nil
-	}, func(c *Config) { c.PollInterval = time.Minute })
-	for i := range 40 {
-		r.enqueue(1, func(q *driver.EnqueueRequest) { q.Delay = driver.Millis(20 + 7*(40-i)) })
-	}
-	for range 40 {
-		s := receive(t, starts, "a delayed job's start")
-		if s.at.Before(s.due.Std()) {
-			t.Errorf("a job started %v before it was due", s.due.Std().Sub(s.at))
-		}
-		if late := s.at.Sub(s.due.Std()); late > 500*time.Millisecond {
-			t.Errorf("a job started %v after it was due", late)
-		}
-	}
-}
-
 func TestWithoutWakeUpsAQueueIsPolled(t *testing.T) {
 	r := newRig(t, func(context.Context, *Run) ([]byte, error) { return nil, nil })
 	r.config.Store = r.store.Plain()
@@ -198,51 +172,6 @@ func TestAnEngineRunsOnlyOnce(t *testing.T) {
 	}
 	if err := r.engine.Run(t.Context()); !errors.Is(err, ErrStarted) {
 		t.Errorf("Run after the end returned %v", err)
-	}
-}
-
-func TestManyJobsLeaveNothingBehind(t *testing.T) {
-	const jobs = 8_000
-	var ran atomic.Int64
-	r := newRig(t, func(_ context.Context, run *Run) ([]byte, error) {
-		ran.Add(1)
-		if run.Attempt == 1 && run.Job.Seq%100 == 0 {
-			return nil, errors.New("now and then")
-		}
-		return nil, nil
-	}, func(c *Config) {
-		c.Queues[0].Slots = 50
-		c.LockDuration = 30 * time.Second
-		c.Logger = slog.New(slog.DiscardHandler)
-	})
-	keepNone := &driver.Keep{Completed: driver.Retention{Count: driver.Some(int64(0))}}
-	round := func() (heap uint64, goroutines int) {
-		for range jobs / 1000 {
-			r.enqueue(1000, func(q *driver.EnqueueRequest) { q.Keep = keepNone })
-		}
-		eventually(t, "the round's jobs are done", func() bool { return r.counts().Total() == 0 })
-		eventually(t, "the engine holds nothing", func() bool { return len(r.engine.registry.all()) == 0 })
-		runtime.GC()
-		var memory runtime.MemStats
-		runtime.ReadMemStats(&memory)
-		return memory.HeapAlloc, runtime.NumGoroutine()
-	}
-	r.start()
-	round()
-	heap, _ := round()
-	for range 2 {
-		round()
-	}
-	heapAfter, goroutinesAfter := round()
-	if heapAfter > heap+4<<20 {
-		t.Errorf("the heap grew from %d to %d bytes", heap, heapAfter)
-	}
-	if most := 50 + 20; goroutinesAfter > most { // an executor per slot, and some loops
-		t.Errorf("%d goroutines are left, want at most %d", goroutinesAfter, most)
-	}
-	stats := r.engine.Stats().Queues[0]
-	if stats.Running+stats.Queued+stats.Unacked != 0 {
-		t.Errorf("the idle engine says %+v", stats)
 	}
 }
 

@@ -18,13 +18,8 @@ const maxBeatWait = time.Second
 // until somebody recovers it.
 func (e *Engine) heartbeat(hard context.Context) {
 	l := e.heartbeatLoop
-	for {
-		wait := beatIn(l.interval)
-		if err := e.beat(hard); err == nil {
-			l.ok()
-		} else if hard.Err() == nil {
-			wait = min(l.fail(err), e.config.LockDuration/4, maxBeatWait)
-		}
+	defer e.beatNow() // after a panic the loop goes on with a heartbeat
+	for wait := beatIn(l.interval); ; {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -33,6 +28,12 @@ func (e *Engine) heartbeat(hard context.Context) {
 		case <-hard.Done():
 			timer.Stop()
 			return
+		}
+		wait = beatIn(l.interval)
+		if err := e.beat(hard); err == nil {
+			l.ok()
+		} else if hard.Err() == nil {
+			wait = min(l.fail(err), e.config.LockDuration/4, maxBeatWait)
 		}
 	}
 }
