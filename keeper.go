@@ -76,6 +76,9 @@ func (o KeeperOptions) validate() error {
 // Run keeps house until ctx ends, and then returns nil. It returns the problems in the
 // options, and ErrKeeperRunning when it is called a second time.
 func (k *Keeper) Run(ctx context.Context) error {
+	if k == nil || k.client == nil && k.err == nil {
+		return &driver.InvalidError{Field: "keeper", Reason: "was not made; make one with braid.NewKeeper"}
+	}
 	if k.err != nil {
 		return k.err
 	}
@@ -113,6 +116,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 // Health tells how the loops of the keeper are getting on; of one that has not been
 // started, nothing.
 func (k *Keeper) Health() Health {
+	if k == nil {
+		return Health{}
+	}
 	k.mu.Lock()
 	parts, upkeep := k.parts, k.upkeep
 	k.mu.Unlock()

@@ -52,6 +52,11 @@ func TestAKeeperRefusesBadOptions(t *testing.T) {
 			t.Errorf("%+v: %v", options, err)
 		}
 	}
+	for name, keeper := range map[string]*braid.Keeper{"zero": {}, "nil": nil} {
+		if err := keeper.Run(b.ctx); !errors.Is(err, braid.ErrInvalid) || len(keeper.Health().Loops) != 0 {
+			t.Errorf("a %s keeper: %v", name, err)
+		}
+	}
 	if err := braid.NewKeeper(nil, braid.KeeperOptions{}).Run(b.ctx); !errors.Is(err, braid.ErrInvalid) {
 		t.Errorf("without a client: %v", err)
 	}

@@ -24,7 +24,7 @@ func (b *bench) listen(ctx context.Context, server *httptest.Server) *listener {
 	if err != nil {
 		b.Fatal(err)
 	}
-	response, err := server.Client().Do(request)
+	response, err := server.Client().Do(request) //nolint:bodyclose // the goroutine below closes it
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		b.Fatalf("%+v, %v", response, err)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"path"
@@ -155,11 +156,13 @@ func (c *call) untilDrained() (context.Context, context.CancelFunc) {
 func (h *Handler) serve(e *endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
+			v := recover()
+			if aborted, ok := v.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
+				panic(v)
+			}
+			if v != nil {
 				h.logger.Error("braid: a request of the HTTP API panicked", "method", r.Method, "path", e.path, "panic", v)
 				h.fail(w, r, &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "something went wrong; the log tells what"})
-			} else if v != nil {
-				panic(v)
 			}
 		}()
 		roles, known := h.authorize(r)

@@ -168,13 +168,13 @@ func (a answer) ok(into any) {
 }
 
 // refused fails the test unless the request was refused in this way.
-func (a answer) refused(status int, code Code, field string) *Error {
+func (a answer) refused(status int, code Code, field string) Error {
 	a.Helper()
 	var reply ErrorReply
 	if err := json.Unmarshal(a.body, &reply); err != nil || reply.Error == nil || a.status != status || reply.Error.Code != code || reply.Error.Field != field {
 		a.Fatalf("status %d, %s; want %d, %s, field %q", a.status, a.body, status, code, field)
 	}
-	return reply.Error
+	return *reply.Error
 }
 
 func (b *bench) enqueue(jobs ...NewJob) []Enqueued {

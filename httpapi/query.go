@@ -62,7 +62,6 @@ func findParam(name string, e *endpoint) (*param, string) {
 	return nil, ""
 }
 
-func (q query) has(name string) bool    { return q.values.Has(name) }
 func (q query) text(name string) string { return q.values.Get(name) }
 
 // list returns all values of a repeated parameter; nil if there are none.

@@ -112,12 +112,11 @@ func (d *doctor) examine() error {
 
 func (d *doctor) store() error {
 	var info httpapi.Info
-	began := time.Now()
 	if err := d.Get(d.ctx, "info", nil, &info); err != nil {
 		return err
 	}
 	// The first answer may have opened connections and measured the clock.
-	began = time.Now()
+	began := time.Now()
 	if err := d.Get(d.ctx, "queues", nil, nil); err != nil {
 		return err
 	}

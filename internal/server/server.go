@@ -74,7 +74,7 @@ func New(config Config) (*Server, error) {
 	}
 	s.client = braid.NewClient(config.Store, options...)
 	if _, err := s.client.Now(); err != nil { // what is wrong with the options
-		listener.Close()
+		_ = listener.Close() // nothing has come over it
 		return nil, err
 	}
 	keeper := config.Keeper
