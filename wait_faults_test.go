@@ -82,7 +82,10 @@ func TestACallThatIsNotAnsweredDoesNotHoldUpAWait(t *testing.T) {
 				}
 				b := newBenchOn(t, store)
 				handle := enqueueAnswer(b)
-				end := faults.BlackHole(op)
+				end := faults.Inject(func(ctx context.Context, _ string) error {
+					<-ctx.Done()
+					return ctx.Err() // not a StoreError, which says that it is worth another try
+				}, nil, op)
 				ended := waiting(b, handle)
 				synctest.Wait()
 				end() // the call that hangs hangs on
