@@ -41,8 +41,8 @@ type KeeperOptions struct {
 // by Run.
 func NewKeeper(client *Client, options KeeperOptions) *Keeper {
 	k := &Keeper{client: client, options: options}
-	if client == nil {
-		k.err = &driver.InvalidError{Field: "client", Reason: "is nil; make one with braid.NewClient"}
+	if err := client.made(); err != nil {
+		k.err = err
 		return k
 	}
 	if k.options.SweepInterval == 0 {

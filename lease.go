@@ -3,7 +3,6 @@ package braid
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -226,7 +225,7 @@ func (c *Client) ExtendLeases(ctx context.Context, locks []Lock, d time.Duration
 	}
 	result, err := c.store.driver.Heartbeat(ctx, c.now(), locks, driver.MillisOf(d))
 	if err != nil {
-		return LeaseState{}, fmt.Errorf("braid: extend leases: %w", err)
+		return LeaseState{}, within(err, "extend leases")
 	}
 	if o := c.shared.metrics.observer(c.store.name); o != nil && len(result.Lost) > 0 {
 		o.LocksLost(len(result.Lost))

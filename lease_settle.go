@@ -73,7 +73,7 @@ func (c *Client) SettleLeases(ctx context.Context, batch ...Settlement) ([]Settl
 	}
 	records, err := c.store.driver.Jobs(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("braid: settle leases: %w", err)
+		return nil, within(err, "settle leases")
 	}
 	results := make([]SettleResult, len(batch))
 	acks, position := make([]driver.Ack, 0, len(batch)), make([]int, 0, len(batch))
@@ -95,7 +95,7 @@ func (c *Client) SettleLeases(ctx context.Context, batch ...Settlement) ([]Settl
 	now := c.now()
 	answers, err := c.store.driver.Ack(ctx, now, acks)
 	if err != nil {
-		return nil, fmt.Errorf("braid: settle leases: %w", err)
+		return nil, within(err, "settle leases")
 	}
 	for n, answer := range answers {
 		results[position[n]] = SettleResult{Err: answer.Err, State: answer.State}

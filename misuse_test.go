@@ -78,6 +78,13 @@ func TestWithoutAClientEveryCallIsRefused(t *testing.T) {
 			"another store":            second(client.On("other").Queues(ctx)),
 			"Now":                      second(client.Now()),
 			"Children":                 second(client.Children(ctx, "id", "")),
+			"Lease":                    second(client.Lease(ctx, braid.LeaseRequest{})),
+			"Bulk":                     second(client.Bulk(ctx, braid.BulkRequest{})),
+			"Why":                      second(client.Why(ctx, "id")),
+			"RemoveMany":               second(client.RemoveMany(ctx, "id")),
+			"StoreInfo":                second(client.StoreInfo()),
+			"a raw schedule":           second(client.Schedule(ctx, "k", "job", braid.Every(time.Hour), nil)),
+			"NewKeeper":                braid.NewKeeper(client, braid.KeeperOptions{}).Run(ctx),
 			"NewWorker":                braid.NewWorker(client, braid.WorkerOptions{}).Run(ctx),
 		} {
 			if !errors.Is(err, braid.ErrInvalid) {

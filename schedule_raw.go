@@ -65,7 +65,7 @@ func (c *Client) RunSchedule(ctx context.Context, key string) (*Handle[json.RawM
 		AttemptsMax: s.AttemptsMax, Backoff: s.Backoff, Keep: s.Keep, Timeout: s.Timeout,
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("braid: run schedule %q: %w", key, err)
+		return nil, within(err, "run schedule %q", key)
 	}
 	return newHandle[json.RawMessage](c, result), nil
 }
