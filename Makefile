@@ -14,10 +14,10 @@ PKG       ?= ./...
 # Further flags for go test: make test TESTFLAGS='-run Enqueue -v'
 TESTFLAGS ?=
 # SQLite is C turned into Go: with the race detector's instructions in every access to its
-# pages it is six times as slow. They are left out of it and of its C library, and stay in
-# the database/sql driver above them and in everything of ours; locks and atomics are seen
-# everywhere, so nothing is reported that is no race.
-RACE      := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
+# pages it is six times as slow. They are left out of it, its C library and its malloc, and
+# stay in the database/sql driver above them and in everything of ours; locks and atomics
+# are seen everywhere, so nothing is reported that is no race.
+RACE      := -race $(foreach part,sqlite/lib libc/... memory,-gcflags=modernc.org/$(part)=-race=false)
 # Flags for the program: make demo ARGS='--json /usr/share'
 ARGS      ?=
 # By how much the soak multiplies the random histories and flows.

@@ -48,7 +48,7 @@ var together = []test{
 	{"a flow survives the death of its worker at any call", deathAtAnyCall},
 	{"a flow survives failing, hanging and lost calls", unsteadyCalls},
 	{"flows outlive the outage of a store", shortOutages},
-	{"random flows settle", RandomFlows},
+	{"random flows settle", fewRandomFlows},
 }
 
 // Run runs the suite over a pair of stores.
@@ -63,7 +63,7 @@ func Run(t *testing.T, pair Pair) {
 // different kinds.
 var between = []test{
 	{"a parent settles whatever becomes of its children", lostChildren},
-	{"a flow survives the death of its worker at every step", deathAtEveryStep},
+	{"a flow survives the death of its worker at every step", deathBetweenStores},
 	{"a flow survives the death of its worker at any call", deathAtAnyCall},
 	{"flows outlive the long outage of a store", longOutages},
 }
