@@ -65,4 +65,4 @@ func TestRandomFlowsBetweenStores(t *testing.T) {
 }
 
 // pairsAtOnce is how many pairs run side by side: they wait more than they work.
-const pairsAtOnce = 6
+const pairsAtOnce = 3
