@@ -5,7 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,11 +29,7 @@ type script struct {
 // loadScript composes the script lua/<name>.lua. The files are part of the program,
 // so it panics if one is missing or refers to something that does not exist.
 func loadScript(name string) *script {
-	var body strings.Builder
-	seen := map[string]bool{}
-	appendLua(&body, "lua/"+name+".lua", seen)
-	code := withoutUncalled(body.String())
-	source := keyConstants(code) + code
+	source := compose(withUsed(nil, "lua/"+name+".lua"))
 	sum := sha1.Sum([]byte(source))
 	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 	loaded = append(loaded, s)
@@ -43,70 +39,138 @@ func loadScript(name string) *script {
 // loaded are the scripts that this program uses.
 var loaded []*script
 
-var (
-	usesLine    = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
-	commentLine = regexp.MustCompile(`(?m)^\s*--.*\n`)
-	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`)
-	word        = regexp.MustCompile(`\w+`)
-	upperWord   = regexp.MustCompile(`\b[A-Z][A-Z0-9]+\b`)
-)
+// luaPart is a function of a Lua file, or what stands between two.
+type luaPart struct {
+	function string // its name; empty: it is none
+	text     string
+	words    []string // in the text, each once
+}
 
-// appendLua appends a file's code, behind that of the files which it uses.
-func appendLua(body *strings.Builder, path string, seen map[string]bool) {
-	if seen[path] {
-		return
+// luaFile is a file of Lua code.
+type luaFile struct {
+	uses  []string // the paths of the files that it needs
+	parts []*luaPart
+}
+
+// readFiles are the files that were read, by path: every program that can use the store
+// composes its scripts when it starts, and many of them use the same files.
+var readFiles = map[string]*luaFile{}
+
+// readLua reads a file. It goes by layout: a function begins and ends at the beginning
+// of a line.
+func readLua(path string) *luaFile {
+	if file := readFiles[path]; file != nil {
+		return file
 	}
-	seen[path] = true
 	text, err := luaFiles.ReadFile(path)
 	if err != nil {
 		panic(fmt.Sprintf("redisstore: %v", err))
 	}
-	for _, line := range usesLine.FindAllSubmatch(text, -1) {
-		for _, lib := range strings.Split(string(line[1]), ",") {
-			appendLua(body, "lua/lib/"+strings.TrimSpace(lib)+".lua", seen)
+	file := &luaFile{}
+	part := &luaPart{}
+	end := func() {
+		if part.text != "" {
+			part.words = wordsOf(part.text)
+			file.parts = append(file.parts, part)
+		}
+		part = &luaPart{}
+	}
+	for line := range strings.Lines(string(text)) {
+		if used, ok := strings.CutPrefix(line, "-- uses: "); ok {
+			for lib := range strings.SplitSeq(used, ",") {
+				file.uses = append(file.uses, "lua/lib/"+strings.TrimSpace(lib)+".lua")
+			}
+		}
+		if code := strings.TrimSpace(line); code == "" || strings.HasPrefix(code, "--") {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "local function "); ok && part.function == "" {
+			end()
+			part.function, _, _ = strings.Cut(rest, "(")
+		}
+		part.text += line
+		if line == "end\n" && part.function != "" {
+			end()
 		}
 	}
-	body.Write(commentLine.ReplaceAll(text, nil))
+	end()
+	readFiles[path] = file
+	return file
 }
 
-// withoutUncalled leaves out the functions that nothing else names. It goes by layout:
-// such a function begins and ends at the beginning of a line.
-func withoutUncalled(code string) string {
-	for {
-		uses := map[string]int{}
-		for _, name := range word.FindAllString(code, -1) {
-			uses[name]++
+// wordsOf returns the words in a text in their order, each once.
+func wordsOf(text string) []string {
+	var words []string
+	seen := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
 		}
-		shorter := function.ReplaceAllStringFunc(code, func(text string) string {
-			name := function.FindStringSubmatch(text)[1]
-			inside := 0
-			for _, other := range word.FindAllString(text, -1) {
-				if other == name {
-					inside++
-				}
-			}
-			if uses[name] == inside {
-				return ""
-			}
-			return text
-		})
-		if shorter == code {
-			return code
-		}
-		code = shorter
 	}
+	return words
 }
 
-// keyConstants defines the constants of keyNames that occur in the code.
-func keyConstants(code string) string {
-	var b strings.Builder
-	b.WriteString("local PREFIX = KEYS[1]\n")
-	done := map[string]bool{}
-	for _, word := range upperWord.FindAllString(code, -1) {
-		if rest, ok := keyNames[word]; ok && !done[word] {
-			done[word] = true
-			fmt.Fprintf(&b, "local %s = PREFIX .. '%s'\n", word, rest)
+// withUsed appends a file to others, behind those which it uses, each once.
+func withUsed(before []*luaFile, path string) []*luaFile {
+	file := readLua(path)
+	if slices.Contains(before, file) {
+		return before
+	}
+	for _, used := range file.uses {
+		before = withUsed(before, used)
+	}
+	return append(before, file)
+}
+
+// compose puts together what the script needs: what is no function, the functions that
+// this names, those that these name, and the constants of keyNames that occur.
+func compose(files []*luaFile) string {
+	var parts []*luaPart
+	for _, file := range files {
+		parts = append(parts, file.parts...)
+	}
+	functions := map[string]*luaPart{}
+	for _, part := range parts {
+		if part.function != "" {
+			functions[part.function] = part
 		}
 	}
-	return b.String()
+	needed := map[*luaPart]bool{}
+	var need func(part *luaPart)
+	need = func(part *luaPart) {
+		if needed[part] {
+			return
+		}
+		needed[part] = true
+		for _, word := range part.words {
+			if function := functions[word]; function != nil {
+				need(function)
+			}
+		}
+	}
+	for _, part := range parts {
+		if part.function == "" {
+			need(part)
+		}
+	}
+
+	var constants, code strings.Builder
+	constants.WriteString("local PREFIX = KEYS[1]\n")
+	defined := map[string]bool{}
+	for _, part := range parts {
+		if !needed[part] {
+			continue
+		}
+		code.WriteString(part.text)
+		for _, word := range part.words {
+			if rest, ok := keyNames[word]; ok && !defined[word] {
+				defined[word] = true
+				fmt.Fprintf(&constants, "local %s = PREFIX .. '%s'\n", word, rest)
+			}
+		}
+	}
+	return constants.String() + code.String()
 }
