@@ -22,7 +22,7 @@ type trimGroup struct {
 	// least is the least of what a policy keeps, less how many had entered when it
 	// applied: those that entered later stay beside what it keeps.
 	least driver.Opt[int64]
-	// at and turn are the place up to which ages let jobs go.
+	// at and turn are the place before which ages let jobs go.
 	at   driver.Opt[driver.Time]
 	turn int64
 }
@@ -49,7 +49,7 @@ func (t *tx) trim(rec *record, keep driver.Retention, gone bool) {
 		// have already.
 		at, turn := t.now.Add(-age), int64(math.MaxInt64)
 		if age <= 0 {
-			turn = rec.turn
+			turn = rec.turn + 1
 		}
 		if !g.at.Set || at > g.at.Value || at == g.at.Value && turn > g.turn {
 			g.at, g.turn = driver.Some(at), turn

@@ -1,10 +1,10 @@
 -- Deletes finished jobs that are older than their own keep or the ceilings $2, $3, $4 of
 -- their states allow, at most $5.
 WITH candidates AS MATERIALIZED (
-  (
+  SELECT * FROM (
     SELECT id, queue, name, state, flow, dedupe_key, expires_at - $1::bigint AS at FROM @jobs
     WHERE expires_at IS NOT NULL AND expires_at <= $1::bigint ORDER BY expires_at, id LIMIT $5::int + 1 FOR UPDATE SKIP LOCKED
-  ) UNION ALL
+  ) AS own UNION ALL
   (
     SELECT j.* FROM (
       SELECT DISTINCT name FROM (
