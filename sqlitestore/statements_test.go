@@ -87,9 +87,15 @@ var scans = map[statement]string{
 	"jobs_cancel_requested": "cancel requests leave with the run",
 }
 
-func TestNoStatementScansATable(t *testing.T) {
+// With 100,000 rows; one fill serves for all plans, since it takes the time.
+func TestPlans(t *testing.T) {
 	s := openForTest(t)
 	fill(t, s.db)
+	t.Run("hot statements use their index", func(t *testing.T) { hotStatementsUseTheirIndex(t, s) })
+	t.Run("no statement scans a table", func(t *testing.T) { noStatementScansATable(t, s) })
+}
+
+func noStatementScansATable(t *testing.T, s *Store) {
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
 			// Statistics change what SQLite chooses; users may gather them.
@@ -115,9 +121,7 @@ func TestNoStatementScansATable(t *testing.T) {
 
 // The plan of what every job goes through is pinned: another index would still be no
 // scan, and slow.
-func TestHotStatementsUseTheirIndex(t *testing.T) {
-	s := openForTest(t)
-	fill(t, s.db)
+func hotStatementsUseTheirIndex(t *testing.T, s *Store) {
 	for st, index := range map[statement]string{
 		"waiting_first":        "braid_jobs_waiting (queue=? AND name=?)",
 		"waiting_after":        "braid_jobs_waiting (queue=? AND name=? AND (precedence,seq)>(?,?))",

@@ -6,8 +6,7 @@ local function unlock(job)
   if job.token == '' then
     return
   end
-  local claimed = bulk('SREM', CLAIMED .. job.token)
-  claimed[#claimed + 1] = job.id
+  give_up(job.token)
   abandon_staged(job)
   job.token, job.worker, job.lockExpiresAt, job.cancel = '', '', ZERO8, false
 end
