@@ -15,9 +15,10 @@ import (
 
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
+	"github.com/braidmq/braid/internal/testserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(testserver.Main(m)) }
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 	for _, test := range []struct {

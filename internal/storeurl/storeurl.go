@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
 	"github.com/braidmq/braid/sqlitestore"
 )
@@ -29,6 +30,8 @@ func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
 		{Scheme: "sqlite", Example: "sqlite:PATH", About: "in a SQLite file, which processes of one machine may share"},
+		{Scheme: "postgres", Example: "postgres://user:password@localhost:5432/database?schema=public",
+			About: "a Postgres database, with libpq's parameters; made ready by braid migrate up"},
 		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
@@ -53,6 +56,12 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 			return nil, err
 		}
 		store, err := sqlitestore.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	case "postgres", "postgresql":
+		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {
 			return nil, err
 		}
