@@ -57,7 +57,7 @@ CREATE TABLE @requests (
 );
 
 CREATE TABLE @outbox (
-  entry bigint PRIMARY KEY,
+  entry bigint NOT NULL,
   at bigint NOT NULL,
   held_until bigint,
   outcome smallint NOT NULL,
@@ -67,8 +67,10 @@ CREATE TABLE @outbox (
   child_key text COLLATE "C" NOT NULL,
   job_id text COLLATE "C" NOT NULL,
   failed_reason text COLLATE "C",
-  exit text COLLATE "C"
+  exit text COLLATE "C",
+  PRIMARY KEY (store_key, entry)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
-CREATE INDEX #outbox_all ON @outbox (store_key, entry);
+-- By hash, so that nobody walks through the entries of other stores in order.
+CREATE INDEX #outbox_entries ON @outbox USING hash (entry);
 CREATE INDEX #outbox_ready ON @outbox (store_key, entry) WHERE held_until IS NULL;
 CREATE INDEX #outbox_held ON @outbox (store_key, held_until) WHERE held_until IS NOT NULL;

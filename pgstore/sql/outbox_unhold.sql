@@ -10,5 +10,5 @@ WITH RECURSIVE all_keys (store_key) AS (
 UPDATE @outbox SET held_until = NULL WHERE entry = ANY(ARRAY(
   SELECT e.entry FROM keys k CROSS JOIN LATERAL (
     SELECT entry FROM @outbox WHERE store_key = k.store_key AND held_until IS NOT NULL AND held_until <= $3::bigint
-    ORDER BY held_until LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ORDER BY store_key, held_until LIMIT 1000 FOR UPDATE SKIP LOCKED
   ) AS e));
