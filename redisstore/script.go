@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed lua
@@ -16,10 +17,11 @@ var luaFiles embed.FS
 //
 // A file lua/<name>.lua begins with a comment that says what it does and what its
 // KEYS, ARGV and RETURNS are. A line "-- uses: a, b" names the files of lua/lib that
-// it needs; these may name others in the same way. The loader puts each of them once
-// before the script, leaves out the functions that nothing calls, since Lua makes each
-// anew for every run and allows 200 names, and puts the constants of keyNames that
-// occur before it all.
+// it needs from there on; these may name others in the same way. The loader puts each of
+// them once, in place of the first such line. It leaves out the functions that nothing
+// calls, and puts each constant of keyNames before the first part that uses it. Lua makes
+// functions and constants anew for every run, so a script that may be done early names
+// files where it goes on.
 type script struct {
 	name   string
 	source string
@@ -29,7 +31,7 @@ type script struct {
 // loadScript composes the script lua/<name>.lua. The files are part of the program,
 // so it panics if one is missing or refers to something that does not exist.
 func loadScript(name string) *script {
-	source := compose(withUsed(nil, "lua/"+name+".lua"))
+	source := compose(appendFile(nil, map[string]bool{}, "lua/"+name+".lua"))
 	sum := sha1.Sum([]byte(source))
 	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 	loaded = append(loaded, s)
@@ -39,26 +41,22 @@ func loadScript(name string) *script {
 // loaded are the scripts that this program uses.
 var loaded []*script
 
-// luaPart is a function of a Lua file, or what stands between two.
+// luaPart is a function of a Lua file, what stands between two, or a line that names
+// files.
 type luaPart struct {
 	function string // its name; empty: it is none
 	text     string
-	words    []string // in the text, each once
-}
-
-// luaFile is a file of Lua code.
-type luaFile struct {
-	uses  []string // the paths of the files that it needs
-	parts []*luaPart
+	words    []string // in the text
+	uses     []string // the paths of the files that it names
 }
 
 // readFiles are the files that were read, by path: every program that can use the store
 // composes its scripts when it starts, and many of them use the same files.
-var readFiles = map[string]*luaFile{}
+var readFiles = map[string][]*luaPart{}
 
 // readLua reads a file. It goes by layout: a function begins and ends at the beginning
 // of a line.
-func readLua(path string) *luaFile {
+func readLua(path string) []*luaPart {
 	if file := readFiles[path]; file != nil {
 		return file
 	}
@@ -66,20 +64,22 @@ func readLua(path string) *luaFile {
 	if err != nil {
 		panic(fmt.Sprintf("redisstore: %v", err))
 	}
-	file := &luaFile{}
+	var file []*luaPart
 	part := &luaPart{}
 	end := func() {
-		if part.text != "" {
+		if part.text != "" || part.uses != nil {
 			part.words = wordsOf(part.text)
-			file.parts = append(file.parts, part)
+			file = append(file, part)
 		}
 		part = &luaPart{}
 	}
 	for line := range strings.Lines(string(text)) {
 		if used, ok := strings.CutPrefix(line, "-- uses: "); ok {
+			end()
 			for lib := range strings.SplitSeq(used, ",") {
-				file.uses = append(file.uses, "lua/lib/"+strings.TrimSpace(lib)+".lua")
+				part.uses = append(part.uses, "lua/lib/"+strings.TrimSpace(lib)+".lua")
 			}
+			end()
 		}
 		if code := strings.TrimSpace(line); code == "" || strings.HasPrefix(code, "--") {
 			continue
@@ -98,40 +98,68 @@ func readLua(path string) *luaFile {
 	return file
 }
 
-// wordsOf returns the words in a text in their order, each once.
-func wordsOf(text string) []string {
-	var words []string
-	seen := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		if !seen[word] {
-			seen[word] = true
-			words = append(words, word)
-		}
-	}
-	return words
+// isWordRune tells what words consist of.
+func isWordRune(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 }
 
-// withUsed appends a file to others, behind those which it uses, each once.
-func withUsed(before []*luaFile, path string) []*luaFile {
-	file := readLua(path)
-	if slices.Contains(before, file) {
-		return before
+// wordsOf returns the words in a text in their order.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !isWordRune(r) })
+}
+
+// appendFile appends a file's parts to others, with those of the files that it uses in
+// place of the lines that name them, each once.
+func appendFile(parts []*luaPart, seen map[string]bool, path string) []*luaPart {
+	if seen[path] {
+		return parts
 	}
-	for _, used := range file.uses {
-		before = withUsed(before, used)
+	seen[path] = true
+	for _, part := range readLua(path) {
+		for _, used := range part.uses {
+			parts = appendFile(parts, seen, used)
+		}
+		if part.text != "" {
+			parts = append(parts, part)
+		}
 	}
-	return append(before, file)
+	return parts
 }
 
 // compose puts together what the script needs: what is no function, the functions that
-// this names, those that these name, and the constants of keyNames that occur.
-func compose(files []*luaFile) string {
-	var parts []*luaPart
-	for _, file := range files {
-		parts = append(parts, file.parts...)
+// this names, those that these name, and the constants of keyNames that occur. A constant
+// that occurs once is written where it is used, since Lua allows 200 names.
+func compose(parts []*luaPart) string {
+	parts = neededParts(parts)
+	uses := map[string]int{}
+	for _, part := range parts {
+		for _, word := range part.words {
+			uses[word]++
+		}
 	}
+	var code strings.Builder
+	code.WriteString("local PREFIX = KEYS[1]\n")
+	defined := map[string]bool{}
+	for _, part := range parts {
+		text := part.text
+		for _, word := range part.words {
+			rest, ok := keyNames[word]
+			switch value := fmt.Sprintf("PREFIX .. '%s'", rest); {
+			case !ok || defined[word]:
+			case uses[word] == 1:
+				text = replaceWord(text, word, value)
+			default:
+				defined[word] = true
+				fmt.Fprintf(&code, "local %s = %s\n", word, value)
+			}
+		}
+		code.WriteString(text)
+	}
+	return code.String()
+}
+
+// neededParts leaves out the functions that are not needed.
+func neededParts(parts []*luaPart) []*luaPart {
 	functions := map[string]*luaPart{}
 	for _, part := range parts {
 		if part.function != "" {
@@ -156,21 +184,22 @@ func compose(files []*luaFile) string {
 			need(part)
 		}
 	}
+	return slices.DeleteFunc(parts, func(part *luaPart) bool { return !needed[part] })
+}
 
-	var constants, code strings.Builder
-	constants.WriteString("local PREFIX = KEYS[1]\n")
-	defined := map[string]bool{}
-	for _, part := range parts {
-		if !needed[part] {
-			continue
+// replaceWord replaces the one place where a word stands in a text.
+func replaceWord(text, word, value string) string {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return text
 		}
-		code.WriteString(part.text)
-		for _, word := range part.words {
-			if rest, ok := keyNames[word]; ok && !defined[word] {
-				defined[word] = true
-				fmt.Fprintf(&constants, "local %s = PREFIX .. '%s'\n", word, rest)
-			}
+		begin, end := from+at, from+at+len(word)
+		before, _ := utf8.DecodeLastRuneInString(text[:begin])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !isWordRune(before) && !isWordRune(after) {
+			return text[:begin] + value + text[end:]
 		}
+		from = end
 	}
-	return constants.String() + code.String()
 }

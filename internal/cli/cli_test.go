@@ -15,14 +15,15 @@ import (
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
 	"github.com/braidmq/braid/internal/storeurl"
+	"github.com/braidmq/braid/internal/testserver"
 )
 
 // TestMain gives the default store a folder of its own.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(home{m})
+	goleak.VerifyTestMain(home{testserver.Main(m)})
 }
 
-type home struct{ *testing.M }
+type home struct{ tests interface{ Run() int } }
 
 func (h home) Run() int {
 	folder, err := os.MkdirTemp("", "braid-cli-")
@@ -31,7 +32,7 @@ func (h home) Run() int {
 	}
 	defer os.RemoveAll(folder)
 	os.Setenv("XDG_STATE_HOME", folder)
-	return h.M.Run()
+	return h.tests.Run()
 }
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
