@@ -133,6 +133,8 @@ func hotStatementsUseTheirIndex(t *testing.T, s *Store) {
 		"expiring_own":         "braid_jobs_expiring (expires_at>? AND expires_at<?)",
 		"list_enqueued_down":   "braid_jobs_listed (queue=? AND name=? AND (enqueued_at,id)<(?,?))",
 		"list_enqueued_up":     "braid_jobs_listed (queue=? AND name=? AND (enqueued_at,id)>(?,?))",
+		"list_delayed_up":      "braid_jobs_delayed_listed (queue=? AND (run_at,id)>(?,?))",
+		"list_delayed_down":    "braid_jobs_delayed_listed (queue=? AND (run_at,id)<(?,?))",
 		"list_finished_down":   "braid_jobs_finished (name=? AND state=? AND owing=? AND finished_at<?)",
 		"children_after":       "braid_children_keyed (flow=? AND child_key>?)",
 		"outbox_ready_after":   "braid_outbox_ready (store_key=? AND entry>?)",
