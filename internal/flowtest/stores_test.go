@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/testserver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
 	"github.com/braidmq/braid/sqlitestore"
 )
@@ -32,6 +35,7 @@ var storeKinds = []storeKind{
 	{name: "memory", empty: func(testing.TB) string { return "" }, open: openMemory},
 	{name: "SQLite", empty: emptySQLite, open: openSQLite, shared: true},
 	{name: "Redis", empty: emptyRedis, open: openRedis, shared: true},
+	{name: "Postgres", empty: emptyPostgres, open: openPostgres, shared: true},
 }
 
 func (k storeKind) store(t testing.TB) driver.Store {
@@ -65,13 +69,18 @@ func (p storePair) pair() Pair {
 	return Pair{Parents: p.parents.store, Children: p.children.store}
 }
 
-// mixedPairs returns the pairs of different kinds.
+// mixedPairs returns the pairs of different kinds: each one way round, so that every
+// kind has its turn as parents and as children, or both ways in a soak.
 func mixedPairs() []storePair {
+	both := os.Getenv("BRAID_SOAK") != ""
 	var all []storePair
-	for _, parents := range storeKinds {
-		for _, children := range storeKinds {
-			if parents.name != children.name {
-				all = append(all, storePair{parents, children})
+	for i, a := range storeKinds {
+		for j, b := range storeKinds[:i] {
+			if odd := (i+j)%2 == 1; odd || both {
+				all = append(all, storePair{a, b})
+			}
+			if odd := (i+j)%2 == 1; !odd || both {
+				all = append(all, storePair{b, a})
 			}
 		}
 	}
@@ -87,14 +96,32 @@ func openSQLite(path string) (driver.Store, error) {
 	return sqlitestore.Open(path, sqlitestore.WithRelaxedDurability())
 }
 
-var prefixes atomic.Int64
+// parts number the parts of servers.
+var parts atomic.Int64
 
 // emptyRedis returns the address of a part of the server that nothing uses.
 func emptyRedis(t testing.TB) string {
-	return fmt.Sprintf("%s flow-%d-%d", testserver.SharedRedis(t), time.Now().UnixNano(), prefixes.Add(1))
+	return fmt.Sprintf("%s flow-%d-%d", testserver.SharedRedis(t), time.Now().UnixNano(), parts.Add(1))
 }
 
 func openRedis(address string) (driver.Store, error) {
 	url, prefix, _ := strings.Cut(address, " ")
 	return redisstore.Open(context.Background(), url, redisstore.WithPrefix(prefix), redisstore.WithLogger(slog.New(slog.DiscardHandler)))
+}
+
+// emptyPostgres returns the URL of a schema that nothing uses.
+func emptyPostgres(t testing.TB) string {
+	u, err := url.Parse(testserver.SharedPostgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("schema", fmt.Sprintf("flow_%d_%d", time.Now().UnixNano(), parts.Add(1)))
+	query.Set("pool_max_conns", "3") // many stores share the server
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func openPostgres(url string) (driver.Store, error) {
+	return pgstore.Open(context.Background(), url, pgstore.WithMigrate(), pgstore.WithLogger(slog.New(slog.DiscardHandler)))
 }
