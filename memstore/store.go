@@ -40,6 +40,8 @@ type Store struct {
 	flows      flowBook
 	outbox     outbox
 	wakes      wakeBook
+	stats      statBook
+	workers    workerBook
 	finished   map[string]map[*finishWatch]struct{}
 	cancels    map[*cancelWatch]struct{}
 }
@@ -67,6 +69,7 @@ func New(opts ...Option) *Store {
 		flows:      newFlowBook(),
 		outbox:     newOutbox(),
 		wakes:      newWakeBook(),
+		workers:    newWorkerBook(),
 		finished:   map[string]map[*finishWatch]struct{}{},
 		cancels:    map[*cancelWatch]struct{}{},
 	}

@@ -7,7 +7,7 @@
 --          children, "1" to fail fast; else two empty ones
 -- RETURNS  for each ack: the state of the job after it; or −1: no such job, −2: the lock is
 --          lost, −3 − n: n children are staged, not as many as the ack says
--- uses: finish, fan_out
+-- uses: finish, fan_out, stats
 
 -- Acks free memory in the end, so they pass when there is none left: a write that needs
 -- no memory opens the door for the others.
@@ -61,8 +61,9 @@ allow_trims(#ids)
 reserve_seqs(tonumber(ARGV[3]))
 local reply = {}
 for at = 4, #ARGV, STRIDE do
-  reply[#reply + 1] = ack(at)
+  reply[#reply + 1] = stats.counted(jobs[ARGV[at]], tonumber(ARGV[at + 2]), ack, at)
 end
 trim_all()
+stats.write()
 finish_call()
 return reply
