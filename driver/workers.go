@@ -8,10 +8,10 @@ type WorkerRecord struct {
 	Host    string // empty: unknown
 	Version string // of the worker's program; empty: unknown
 	PID     int    // on its host; 0: unknown
-	// Queues are those that it works on, in byte order of their names.
+	// Queues are those that it works on, Names those of the jobs that it can run.
 	Queues []WorkerQueue
-	Names  []string // of the jobs that it can run, in byte order
-	Since  Time     // when it began
+	Names  []string
+	Since  Time // when it began
 	// BeatAt is when the record was stored; the store sets it to the now of the beat.
 	BeatAt    Time
 	ExpiresAt Time // from then on the worker counts as gone, unless it beats again
