@@ -28,6 +28,9 @@ func TestRedisStoreConformsOnACluster(t *testing.T) {
 		if o.IDGenerator != nil {
 			opts = append(opts, redisstore.WithIDGenerator(o.IDGenerator))
 		}
+		if o.WithoutStats {
+			opts = append(opts, redisstore.WithoutStats())
+		}
 		store, err := redisstore.New(context.Background(), client, opts...)
 		if err != nil {
 			t.Fatalf("New: %v", err)

@@ -65,6 +65,9 @@ func (s stores) harness() drivertest.Harness {
 			if o.IDGenerator != nil {
 				opts = append(opts, redisstore.WithIDGenerator(o.IDGenerator))
 			}
+			if o.WithoutStats {
+				opts = append(opts, redisstore.WithoutStats())
+			}
 			return s.open(t, freshPrefix(s.suffix), opts...)
 		},
 		Reopen: func(t drivertest.TB, store driver.Store) driver.Store {

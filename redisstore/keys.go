@@ -114,6 +114,15 @@ import "strings"
 //	SCHEDULES schedules         sorted set, all scores 0; the keys
 //	DUE       schedules:due     score nextRunAt, member <key>
 //
+// Workers and stats:
+//
+//	WORKERS   workers           sorted set, all scores 0; the ids of workers
+//	WORKER    workers:records   hash; <id> → expiresAt, 8 bytes, and the record in JSON
+//	LAPSES    workers:lapses    score expiresAt, member <id>
+//	STATS     st:<minute>       hash; the runs that ended in that minute since the epoch, as
+//	                            lib/stats.lua says
+//	MINUTES   minutes           sorted set; the minutes that have stats, score and member
+//
 // The channels of pub/sub, which cluster clients route like keys:
 //
 //	WAKE     wake:<queue>       number of the wake
@@ -134,6 +143,8 @@ var keyNames = map[string]string{
 	"MENDING": "mending", "ABANDONED": "abandoned",
 	"OUTBOX": "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
 	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
+	"WORKERS": "workers", "WORKER": "workers:records", "LAPSES": "workers:lapses",
+	"STATS": "st:", "MINUTES": "minutes",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }
 
