@@ -12,11 +12,7 @@ import (
 	"github.com/braidmq/braid/memstore"
 	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
-	"github.com/braidmq/braid/sqlitestore"
 )
-
-// Default is the URL of the store that needs nothing.
-const Default = "memory:"
 
 // Form describes one kind of URL.
 type Form struct {
@@ -36,10 +32,17 @@ func Forms() []Form {
 	}
 }
 
-// Open opens the store that a URL names; the caller closes it. A URL that Open does
-// not know is a [*driver.InvalidError] that lists those it knows. Errors never show
-// the URL's password.
+// Open opens the store that a URL names, the [Default] one if it is empty; the caller
+// closes it. A URL that Open does not know is a [*driver.InvalidError] that lists those
+// it knows. Errors never show the URL's password.
 func Open(ctx context.Context, raw string) (driver.Store, error) {
+	if raw == "" {
+		standard, err := Default()
+		if err != nil {
+			return nil, err
+		}
+		raw = standard
+	}
 	scheme, rest, found := strings.Cut(raw, ":")
 	if !found {
 		return nil, refuse(raw, "has no scheme; use "+known())
@@ -55,11 +58,7 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		store, err := sqlitestore.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		return store, nil
+		return openSQLite(raw, path)
 	case "postgres", "postgresql":
 		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {

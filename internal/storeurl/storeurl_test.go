@@ -10,7 +10,7 @@ import (
 )
 
 func TestMemoryOpens(t *testing.T) {
-	for _, raw := range []string{Default, "memory:", "MEMORY:"} {
+	for _, raw := range []string{"memory:", "MEMORY:"} {
 		store, err := Open(t.Context(), raw)
 		if err != nil {
 			t.Fatalf("Open(%q): %v", raw, err)
@@ -25,7 +25,7 @@ func TestMemoryOpens(t *testing.T) {
 }
 
 func TestAnUnknownStoreIsRefusedWithTheOnesThereAre(t *testing.T) {
-	for _, raw := range []string{"", "memory", "mongo://db", "/tmp/x", "://x"} {
+	for _, raw := range []string{"memory", "mongo://db", "/tmp/x", "://x"} {
 		store, err := Open(t.Context(), raw)
 		var invalid *driver.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "store" {

@@ -7,7 +7,7 @@
 --          for a fan-out "1" to fail fast, else "0", and the number of children
 -- RETURNS  for each ack: the state of the job after it; or 0: no such kind, −1: no such job, −2: the lock is
 --          lost, −3 − n: n children are staged, not as many as the ack says
--- uses: head, entry
+-- uses: head, entry, outbox
 
 -- Acks free memory in the end, so they pass when there is none left: a write that needs
 -- no memory opens the door for the others.
@@ -30,8 +30,9 @@ if #keys > 0 then
 end
 local watched = redis.call('EXISTS', WATCHED) == 1 and redis.call('HMGET', WATCHED, unpack(ids)) or {}
 
--- A plain job is active in its first run, and its end concerns nothing else: it has no
--- dedup key, no keep, no parent, no children, no cancel requested, and nobody watches it.
+-- A plain job is active in its first run, and its end concerns nothing but its parent's
+-- outbox, if it is a flow's child: it has no dedup key, no keep, no children, no cancel
+-- requested, and nobody watches it.
 -- Those of one claim have the same bytes in the part of their heads that tells of the run.
 -- So that part is read once, and the others are only compared with it.
 
@@ -77,7 +78,7 @@ do
   end
 
   local actives = bulk('ZREM', ACTIVE)
-  local plain_flags = { [RAN] = true, [RAN + APART] = true }
+  local plain_flags = { [RAN] = true, [RAN + APART] = true, [RAN + BOUND] = true, [RAN + BOUND + APART] = true }
 
   -- ack_plain completes or fails a plain job, or returns nil. It does what ack does, only
   -- without taking the job apart.
@@ -93,10 +94,16 @@ do
       return nil
     end
     local static = RUN_FROM + #run.bytes
-    local name, queue = struct.unpack('>Bc0Bc0', head, static + 8)
+    local name, queue, dedupe, keep, parent = struct.unpack('>Bc0Bc0Bc0Bc0Hc0', head, static + 8)
+    if dedupe ~= '' or keep ~= '' then
+      return nil
+    end
     local ended, outcome = COMPLETED, BY_COMPLETE
     if kind == '2' then
       ended, outcome = FAILED, BY_FAIL
+    end
+    if parent ~= '' and seqs_left < 2 then -- an end and its report take one each
+      reserve_seqs(2 * (#ids - i + 1))
     end
     local finish, parts = next_seq(), ended_run(run, outcome, exit)
     new_heads[id] = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
@@ -108,6 +115,9 @@ do
     local sums = counts_of(queue)
     sums[ACTIVE_STATE], sums[ended] = sums[ACTIVE_STATE] - 1, sums[ended] + 1
     give_up(token)
+    if parent ~= '' then
+      report_end(id, parent, ended, exit, '')
+    end
     return ended
   end
 end

@@ -1,12 +1,12 @@
 -- What a call changes of many jobs alike, collected and made at its end: members of
--- sorted sets and sets, values, counters, wakes. So a script that is refused for want of
+-- sorted sets and sets, fields, values, counters, wakes. So a script that is refused for want of
 -- memory has changed nothing: taking out comes first, and once anything was written the
 -- server lets the rest pass. What is collected here cannot be read from the server before
 -- it is flushed.
 -- uses: base
 
-local BULK_COMMANDS = { 'ZREM', 'SREM', 'ZADD', 'SADD' }
-local bulks = { ZREM = {}, SREM = {}, ZADD = {}, SADD = {} } -- command → key → its arguments
+local BULK_COMMANDS = { 'ZREM', 'SREM', 'ZADD', 'SADD', 'HSET' }
+local bulks = { ZREM = {}, SREM = {}, ZADD = {}, SADD = {}, HSET = {} } -- command → key → its arguments
 local new_heads = {} -- id → head, to be written
 local values = {} -- other keys and values in turn, for MSET
 local counts = {} -- queue → state, or 0 for all → how many more
@@ -20,8 +20,8 @@ local function each(command, key, args)
   end
 end
 
--- bulk returns the arguments of a ZADD, ZREM, SADD or SREM, for a script to append to:
--- score and member in turn, or members. What it takes out is taken out before anything
+-- bulk returns the arguments of a ZADD, ZREM, SADD, SREM or HSET, for a script to append
+-- to: score and member in turn, members, or field and value in turn. What it takes out is taken out before anything
 -- is entered; it must not take out what it has entered.
 local function bulk(command, key)
   local keys = bulks[command]
