@@ -86,6 +86,7 @@ func (s *Store) enqueuePlain(ctx context.Context, now driver.Time, batch []drive
 			return err
 		}, rows.args()...)
 		t.settled = func() {
+			s.growth.insert(len(rows.ids) - len(existing))
 			for _, i := range existing {
 				results[i].Duplicate = true
 			}

@@ -70,6 +70,7 @@ func (f *folder) fold() (more bool, err error) {
 	defer cancel()
 	var runs int
 	var folded int
+	var jobs int64
 	err = f.store.transact(ctx, "fold", 0, func(t *tx) error {
 		folded = 0
 		var free bool
@@ -77,13 +78,16 @@ func (f *folder) fold() (more bool, err error) {
 		if err := t.send(); err != nil || !free {
 			return err
 		}
-		t.scan("fold", nil, []any{&folded}, foldAtOnce)
+		t.scan("fold", nil, []any{&folded, &jobs}, foldAtOnce)
 		t.exec("fold_drop_empty")
 		t.scan("stats_fold", nil, []any{&runs}, foldAtOnce)
 		return nil
 	})
 	if err != nil {
 		return false, err
+	}
+	if folded > 0 {
+		f.store.growth.observe(jobs)
 	}
 	f.folded += folded
 	if f.folded >= vacuumAfter {

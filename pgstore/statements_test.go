@@ -144,7 +144,7 @@ func TestHotStatementsUseTheirIndex(t *testing.T) {
 	fill(t, conn, n)
 	mustExec(t, conn, "ANALYZE")
 	for st, index := range map[statement]string{
-		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "claim_next": "jobs_delayed", "ack_plain": "jobs_pkey",
+		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "ack_plain": "jobs_pkey",
 		"jobs_update": "jobs_pkey", "jobs_stalled": "jobs_active", "trims_apply": "jobs_finished", "history_sweep": "jobs_expiring",
 		"list_enqueued_down": "jobs_listed", "list_enqueued_up": "jobs_listed", "list_finished_down": "jobs_finished",
 		"list_delayed_up": "jobs_delayed", "children_after": "children_pkey", "children_owed": "children_fresh",

@@ -28,6 +28,7 @@ type Store struct {
 	ids     idStock
 	plans   settingsCache
 	fastAck fastAck
+	growth  growth
 	hub     *hub
 	folder  folder
 

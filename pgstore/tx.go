@@ -36,6 +36,13 @@ func newTx(ctx context.Context, s *Store, on session, now driver.Time) *tx {
 	return &tx{store: s, ctx: ctx, on: on, now: now, batch: &pgx.Batch{}}
 }
 
+// freshPlans queues that plans of another time are forgotten.
+func (t *tx) freshPlans(conn *pgx.Conn) {
+	if !t.store.growth.plansOf(conn, t.store.table("jobs")) {
+		t.exec("plans_discard")
+	}
+}
+
 // query queues a statement; each is called for every row once it was sent.
 func (t *tx) query(st statement, each func(rows pgx.Rows) error, args ...any) {
 	queued := t.batch.Queue(t.store.sql(st), args...)
@@ -162,6 +169,7 @@ func (s *Store) transactOnce(ctx context.Context, now driver.Time, work func(t *
 	}
 	defer conn.Release()
 	t = newTx(ctx, s, conn, now)
+	t.freshPlans(conn.Conn())
 	t.exec("begin")
 	t.exec("settings")
 	if err = work(t); err == nil {
@@ -212,6 +220,7 @@ func (s *Store) pipelineOnce(ctx context.Context, now driver.Time, queue func(t 
 	}
 	defer conn.Release()
 	t := newTx(ctx, s, conn, now)
+	t.freshPlans(conn.Conn())
 	t.exec("settings")
 	queue(t)
 	return t, t.send()
@@ -231,6 +240,7 @@ func (s *Store) read(ctx context.Context, op string, work func(t *tx) error) err
 	}
 	defer conn.Release()
 	t := newTx(ctx, s, conn, 0)
+	t.freshPlans(conn.Conn())
 	t.exec("begin_read")
 	t.exec("settings")
 	if err = work(t); err == nil {
