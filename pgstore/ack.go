@@ -69,6 +69,16 @@ func (t *tx) ack(rec *record, a *driver.Ack) (driver.State, error) {
 	case rec.state != driver.Active || rec.token != a.Token:
 		return 0, driver.ErrLockLost
 	}
+	before := *rec
+	state, err := t.settleRun(rec, a)
+	if err == nil {
+		t.countRun(before, a.Kind, state)
+	}
+	return state, err
+}
+
+// settleRun does what an ack says to the job of a run.
+func (t *tx) settleRun(rec *record, a *driver.Ack) (driver.State, error) {
 	cancel := rec.cancelRequested
 	switch a.Kind {
 	case driver.AckComplete:

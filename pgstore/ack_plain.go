@@ -67,7 +67,7 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 				results[at-1].Err = driver.ErrNotFound
 			}
 			return nil
-		}, ids, tokens, states, exits, now)
+		}, ids, tokens, states, exits, now, s.statMinute(now), driver.StatLongest)
 		if !s.deleteFinished {
 			t.query("watches_end", t.readTold, ids, now)
 		}

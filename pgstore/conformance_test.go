@@ -134,6 +134,9 @@ func (s stores) harness() drivertest.Harness {
 			if o.IDGenerator != nil {
 				opts = append(opts, pgstore.WithIDGenerator(o.IDGenerator))
 			}
+			if o.WithoutStats {
+				opts = append(opts, pgstore.WithoutStats())
+			}
 			return s.open(t, s.book.take(t), opts...)
 		},
 		Reopen: func(t drivertest.TB, store driver.Store) driver.Store {
