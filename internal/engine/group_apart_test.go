@@ -74,7 +74,7 @@ func TestCallsOfABatchThatIsContendedWaitApart(t *testing.T) {
 func isBusy(g *Group[int, int]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.busy
+	return g.flights > 0
 }
 
 func pendingCalls(g *Group[int, int]) int {

@@ -10,20 +10,12 @@ WITH items AS MATERIALIZED (
 ), fit AS MATERIALIZED (
   SELECT coalesce(bool_and(plain), true) AS yes FROM present
 ), done AS (
-<<<<<<< HEAD
   UPDATE @jobs j SET state = p.state, outcome = CASE p.state WHEN 5 THEN 1 ELSE 3 END, attempts_made = j.attempts_made + 1,
     finished_at = $5::bigint, turn = p.turn, ran = true, exit = p.exit, token = NULL, lock_expires_at = NULL, cancel_requested = false
   FROM present p
   WHERE j.ctid = p.at AND j.id = p.id AND j.state + 0 = 3 AND j.token = p.token AND (SELECT yes FROM fit)
-  RETURNING p.ord, j.id, j.queue, j.name, j.state, j.dedupe_key
-=======
-  UPDATE @jobs j SET state = i.state, outcome = CASE i.state WHEN 5 THEN 1 ELSE 3 END, attempts_made = j.attempts_made + 1,
-    finished_at = $5::bigint, turn = i.turn, ran = true, exit = i.exit, token = NULL, lock_expires_at = NULL, cancel_requested = false
-  FROM (SELECT * FROM items ORDER BY id) AS i
-  WHERE j.id = i.id AND j.state = 3 AND j.token = i.token AND (SELECT yes FROM fit)
-  RETURNING i.ord, j.id, j.queue, j.name, j.state, j.dedupe_key,
+  RETURNING p.ord, j.id, j.queue, j.name, j.state, j.dedupe_key,
     j.run_at, coalesce(j.processed_at, $5::bigint)::numeric AS claimed
->>>>>>> main
 ), counted AS (
   INSERT INTO @changes (queue, name, state, jobs)
   SELECT queue, name, state, count(*) FROM done GROUP BY 1, 2, 3

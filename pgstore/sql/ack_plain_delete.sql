@@ -10,14 +10,9 @@ WITH items AS MATERIALIZED (
   SELECT coalesce(bool_and(plain), true) AS yes FROM present
 ), done AS (
   DELETE FROM @jobs j USING (SELECT * FROM items ORDER BY id) AS i
-<<<<<<< HEAD
   WHERE j.id = i.id AND j.state + 0 = 3 AND j.token = i.token AND (SELECT yes FROM fit)
-  RETURNING i.ord, j.id, j.queue, j.name, j.ledger, j.dedupe_key
-=======
-  WHERE j.id = i.id AND j.state = 3 AND j.token = i.token AND (SELECT yes FROM fit)
   RETURNING i.ord, j.id, j.queue, j.name, j.ledger, j.dedupe_key,
     i.state, j.run_at, coalesce(j.processed_at, $5::bigint)::numeric AS claimed
->>>>>>> main
 ), ledgers AS (
   DELETE FROM @attempts WHERE id = ANY(ARRAY(SELECT id FROM done WHERE ledger > 0))
 ), counted AS (
