@@ -12,6 +12,7 @@ local values = {} -- other keys and values in turn, for MSET
 local counts = {} -- queue → state, or 0 for all → how many more
 local woken = {}  -- queues to wake
 local unheld = {} -- token → how many jobs it holds no more
+local before_flush -- what else is to be collected before the bulks are flushed, or nil
 
 -- each calls redis with the arguments in pieces that fit the stack of Lua.
 local function each(command, key, args)
@@ -82,6 +83,9 @@ local function next_seq()
 end
 
 local function flush_bulks()
+  if before_flush then
+    before_flush()
+  end
   for _, command in ipairs(BULK_COMMANDS) do
     for key, args in pairs(bulks[command]) do
       each(command, key, args)
