@@ -47,15 +47,17 @@ func (s *Store) PeekOutbox(ctx context.Context, now driver.Time, req driver.Peek
 		}
 		begin = packTime(driver.Time(after))
 	}
-	only := "0"
-	if req.StoreKeys != nil {
+	only, stores := "0", slices.Clone(req.StoreKeys)
+	if stores != nil {
 		only = "1"
+		slices.Sort(stores)
+		stores = slices.Compact(stores)
 	}
 	var page []driver.OutboxEntry
 	for len(page) < req.Limit {
 		most := min(req.Limit-len(page), mostRows)
 		args := []any{most, begin, int64(max(req.Hold, 0)), bytes, only}
-		for _, key := range req.StoreKeys {
+		for _, key := range stores {
 			args = append(args, key)
 		}
 		reply, err := s.runTexts(ctx, op, call{script: outboxPeekScript, now: packTime(now), args: args}, 1)
