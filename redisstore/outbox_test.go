@@ -73,7 +73,7 @@ func compareOutboxes(t *testing.T, r *rand.Rand, stores ...driver.Store) {
 		now += driver.Time(r.IntN(20))
 		switch r.IntN(4) {
 		case 0:
-			ids, mixed := make([]string, 1+r.IntN(30)), r.IntN(3) + 1
+			ids, mixed := make([]string, 1+r.IntN(30)), r.IntN(3)+1
 			batch := make([]driver.EnqueueRequest, len(ids))
 			for i := range ids {
 				ids[i] = fmt.Sprintf("child-%d-%d", step, i)
