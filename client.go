@@ -32,7 +32,8 @@ type clientShared struct {
 	drawIDs    bool
 	tracing    tracing
 	metrics    *metrics // nil: none are recorded
-	err        error    // the first problem in the options
+	leasing    leaseholders
+	err        error // the first problem in the options
 
 	mu     sync.Mutex
 	pulses []*flowUpkeep   // of the workers that run

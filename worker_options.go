@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -50,6 +51,13 @@ type WorkerOptions struct {
 	OnFailure func(ctx context.Context, failure Failure)
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []Middleware
+	// PresenceInterval is how often the worker tells its stores that it is alive, for
+	// [Client.Workers] and [Client.Why]; it counts as gone after three of them, or when
+	// it stops. 0 is 10 s; at least 100 ms.
+	PresenceInterval time.Duration
+	// Version is shown in the list of workers. Empty: that of the program's main module,
+	// as the build knows it.
+	Version string
 	// ID names the worker in jobs and ledgers. Empty: host, process and a random
 	// part. It must be unique among the workers of a store.
 	ID string
@@ -80,6 +88,8 @@ const (
 	defaultSweep       = 30 * time.Second
 	shortestSweep      = 100 * time.Millisecond
 	defaultMaxStalled  = 3
+	defaultPresence    = 10 * time.Second
+	shortestPresence   = 100 * time.Millisecond
 )
 
 func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
@@ -102,6 +112,12 @@ func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
 	}
 	if o.MaxStalled == 0 && !o.FailStalled {
 		o.MaxStalled = defaultMaxStalled
+	}
+	if o.PresenceInterval == 0 {
+		o.PresenceInterval = defaultPresence
+	}
+	if o.Version == "" {
+		o.Version = buildVersion()
 	}
 	if o.ID == "" {
 		o.ID = engine.NewWorkerID()
@@ -126,6 +142,10 @@ func (o WorkerOptions) validate() error {
 		return refuse("LockDuration", o.LockDuration.String(), "use at least 100ms, or 0 for 30s")
 	case o.SweepInterval < shortestSweep:
 		return refuse("SweepInterval", o.SweepInterval.String(), "use at least 100ms, or 0 for 30s")
+	case o.PresenceInterval < shortestPresence:
+		return refuse("PresenceInterval", o.PresenceInterval.String(), "use at least 100ms, or 0 for 10s")
+	case len(o.Version) > driver.MaxKeyBytes || !utf8.ValidString(o.Version):
+		return refuse("Version", o.Version, "use at most 255 bytes of UTF-8, or leave it empty for that of the build")
 	case o.MaxStalled < 0 || o.MaxStalled > math.MaxInt32:
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "use 1 or more, or 0 for 3; FailStalled allows none")
 	case o.FailStalled && o.MaxStalled > 0:
@@ -168,7 +188,7 @@ func (o *WorkerOptions) build(ctx context.Context, client *Client, h *storeHandl
 	backoff := o.Backoff.policy
 	config := engine.Config{
 		Store: h.store.driver, StoreName: h.store.name, Clock: h.store.clock, WorkerID: o.ID,
-		Queues: o.queues(h), Handlers: h.handlers,
+		Queues: o.queues(h), Handlers: h.handlers, PresenceInterval: o.PresenceInterval, Version: o.Version,
 		LockDuration: o.LockDuration, Grace: o.ShutdownGrace, CallTimeout: callTimeout,
 		Timeout: o.Timeout, Backoff: &backoff, Logger: logger, BaseContext: base,
 		ChildEnded: func(parentStore string) { flows.pulseRelay(h.store.name, parentStore) },

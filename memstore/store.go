@@ -41,6 +41,8 @@ type Store struct {
 	flows      flowBook
 	outbox     outbox
 	wakes      wakeBook
+	stats      statBook
+	workers    workerBook
 	finished   map[string]map[*finishWatch]struct{}
 	cancels    map[*cancelWatch]struct{}
 }
@@ -68,6 +70,7 @@ func New(opts ...Option) *Store {
 		flows:      newFlowBook(),
 		outbox:     newOutbox(),
 		wakes:      newWakeBook(),
+		workers:    newWorkerBook(),
 		finished:   map[string]map[*finishWatch]struct{}{},
 		cancels:    map[*cancelWatch]struct{}{},
 	}

@@ -15,14 +15,15 @@ import (
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
 	"github.com/braidmq/braid/internal/storeurl"
+	"github.com/braidmq/braid/internal/testserver"
 )
 
 // TestMain gives the default store a folder of its own.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(home{m})
+	goleak.VerifyTestMain(home{testserver.Main(m)})
 }
 
-type home struct{ *testing.M }
+type home struct{ tests interface{ Run() int } }
 
 func (h home) Run() int {
 	folder, err := os.MkdirTemp("", "braid-cli-")
@@ -31,7 +32,7 @@ func (h home) Run() int {
 	}
 	defer os.RemoveAll(folder)
 	os.Setenv("XDG_STATE_HOME", folder)
-	return h.M.Run()
+	return h.tests.Run()
 }
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
@@ -39,8 +40,8 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version or why`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version or why`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version, why or workers`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version, why or workers`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
 		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},

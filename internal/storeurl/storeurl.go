@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
 )
 
@@ -25,6 +26,8 @@ func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
 		{Scheme: "sqlite", Example: "sqlite:PATH", About: "in a SQLite file, which processes of one machine may share"},
+		{Scheme: "postgres", Example: "postgres://user:password@localhost:5432/database?schema=public",
+			About: "a Postgres database, with libpq's parameters; made ready by braid migrate up"},
 		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
@@ -56,6 +59,12 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 			return nil, err
 		}
 		return openSQLite(raw, path)
+	case "postgres", "postgresql":
+		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
 	case "redis", "rediss", "unix":
 		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {

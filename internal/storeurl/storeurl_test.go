@@ -58,6 +58,20 @@ func TestRedisIsAsked(t *testing.T) {
 	}
 }
 
+func TestPostgresIsAsked(t *testing.T) {
+	for _, raw := range []string{"postgres://127.0.0.1:1/db", "PostgreSQL://ann:hunter2@127.0.0.1:1/db?schema=jobs"} {
+		store, err := Open(t.Context(), raw)
+		if !driver.Retryable(err) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q) = %v, %v; want an error that can be retried: nobody is there", raw, store, err)
+		}
+	}
+	for _, raw := range []string{"postgres://db:port/", "postgres://db/x?schema="} {
+		if _, err := Open(t.Context(), raw); !errors.Is(err, driver.ErrInvalid) {
+			t.Errorf("Open(%q): %v", raw, err)
+		}
+	}
+}
+
 func TestErrorsHideSecrets(t *testing.T) {
 	for raw, want := range map[string]string{
 		"mongo://ann:hunter2@db/x":               "mongo://ann:xxxxx@db/x",

@@ -116,7 +116,7 @@ local function flush_counts()
       redis.call('UNLINK', key, LANES .. queue)
       redis.call('ZREM', QUEUES, queue)
       redis.call('HDEL', WAKES, queue)
-    elseif sums[0] > 0 then
+    elseif left == sums[0] then -- it had none
       redis.call('ZADD', QUEUES, 0, queue)
     end
     for state = 1, 7 do

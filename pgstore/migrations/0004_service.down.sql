@@ -1,0 +1,3 @@
+DROP TABLE @stat_changes;
+DROP TABLE @stats;
+DROP TABLE @workers;

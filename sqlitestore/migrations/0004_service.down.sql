@@ -1,0 +1,2 @@
+DROP TABLE braid_stats;
+DROP TABLE braid_workers;
