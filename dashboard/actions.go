@@ -20,23 +20,23 @@ var notices = map[string]string{
 }
 
 func pauseQueue(c *call) (string, error) {
-	return "paused", c.client.Pause(c.ctx, c.r.PostForm.Get("queue"))
+	return "paused", c.client.Pause(c.ctx, c.field("queue"))
 }
 
 func resumeQueue(c *call) (string, error) {
-	return "resumed", c.client.Resume(c.ctx, c.r.PostForm.Get("queue"))
+	return "resumed", c.client.Resume(c.ctx, c.field("queue"))
 }
 
 func retryJob(c *call) (string, error) {
-	return "retried", c.client.Retry(c.ctx, c.r.PostForm.Get("id"))
+	return "retried", c.client.Retry(c.ctx, c.field("id"))
 }
 
 func promoteJob(c *call) (string, error) {
-	return "promoted", c.client.Promote(c.ctx, c.r.PostForm.Get("id"))
+	return "promoted", c.client.Promote(c.ctx, c.field("id"))
 }
 
 func cancelJob(c *call) (string, error) {
-	results, err := c.client.CancelMany(c.ctx, c.r.PostForm.Get("id"))
+	results, err := c.client.CancelMany(c.ctx, c.field("id"))
 	if err == nil {
 		err = results[0].Err
 	}
@@ -50,7 +50,7 @@ func cancelJob(c *call) (string, error) {
 }
 
 func removeJob(c *call) (string, error) {
-	id := c.r.PostForm.Get("id")
+	id := c.field("id")
 	removed, err := c.client.Remove(c.ctx, id)
 	if err != nil || removed {
 		return "removed", err
@@ -63,14 +63,23 @@ func removeJob(c *call) (string, error) {
 }
 
 func runSchedule(c *call) (string, error) {
-	_, err := c.client.RunSchedule(c.ctx, c.r.PostForm.Get("key"))
+	_, err := c.client.RunSchedule(c.ctx, c.field("key"))
 	return "run", err
 }
 
 func removeSchedule(c *call) (string, error) {
-	removed, err := c.client.Unschedule(c.ctx, c.r.PostForm.Get("key"))
+	removed, err := c.client.Unschedule(c.ctx, c.field("key"))
 	if err == nil && !removed {
 		err = braid.ErrNotFound
 	}
 	return "ended", err
+}
+
+// field returns what an action is about. It stands in the address of the form: browsers
+// send what stands in its body with other line breaks.
+func (c *call) field(name string) string {
+	if c.query.Has(name) {
+		return c.query.Get(name)
+	}
+	return c.r.PostForm.Get(name)
 }

@@ -62,6 +62,15 @@ func (a axis) index(t time.Time) (int, bool) {
 	return i, !t.Before(a.from) && i < a.n
 }
 
+// none are values that are not there.
+func (a axis) none() []float64 {
+	values := make([]float64, a.n)
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	return values
+}
+
 // newChart prepares a chart whose greatest value is most, told by unit.
 func (a axis) newChart(id, title string, most float64, unit func(float64) string, all []series) (c chart, top float64) {
 	top = ceiling(most)

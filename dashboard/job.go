@@ -28,6 +28,9 @@ type jobData struct {
 
 type pair struct{ Key, Value string }
 
+// Filter is what lists the jobs with this metadata.
+func (p pair) Filter() string { return keyEscaper.Replace(p.Key) + "=" + p.Value }
+
 type attemptRow struct {
 	braid.AttemptInfo
 	Took   time.Duration

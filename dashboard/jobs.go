@@ -103,7 +103,7 @@ func jobs(c *call) (*page, error) {
 		}
 	}
 	for _, pair := range c.query["metadata"] {
-		if pair = strings.TrimSpace(pair); pair != "" {
+		if strings.TrimSpace(pair) != "" {
 			form.Metadata = append(form.Metadata, pair)
 		}
 	}
@@ -157,7 +157,7 @@ func (f *jobsForm) filter() (braid.ListFilter, error) {
 		if filter.Metadata == nil {
 			filter.Metadata = make(map[string]string)
 		}
-		filter.Metadata[key] = value
+		filter.Metadata[keyUnescaper.Replace(key)] = value
 	}
 	for _, order := range orders {
 		if order.value == f.Order {
@@ -167,6 +167,12 @@ func (f *jobsForm) filter() (braid.ListFilter, error) {
 	}
 	return filter, &failure{http.StatusBadRequest, "There is no such order."}
 }
+
+// In a pair, what its key could be confused with is escaped.
+var (
+	keyEscaper   = strings.NewReplacer("%", "%25", "=", "%3D")
+	keyUnescaper = strings.NewReplacer("%25", "%", "%3D", "=", "%3d", "=")
+)
 
 // parameters are those of the address that says the same, and more.
 func (f *jobsForm) parameters(more ...string) []string {

@@ -88,13 +88,32 @@ func (d *overviewData) addCharts(c *call) error {
 	sums := hour.sum(stats)
 	d.Runs, d.Failures, d.Counted = sums.runs, sums.failures, len(stats) > 0
 	throughput := hour.bars("throughput", "Runs per minute", whole,
-		series{"good", "completed", sums.good}, series{"other", "retried, cancelled, handed out", sums.other}, series{"bad", "failed", sums.bad})
+		series{"good", "completed", sums.good}, series{"other", "other", sums.other}, series{"bad", "failed", sums.bad})
 	throughput.Summary = fmt.Sprintf("%d runs in the last hour, %d of which failed for good.", sums.runs, sums.failures)
 	latency := hour.lines("latency", "Mean time per run", seconds,
 		series{"run", "running", sums.runMean}, series{"wait", "waiting before it", sums.waitMean})
 	latency.Summary = "The mean time that runs took, and that their jobs had waited, in each minute of the last hour."
-	d.Charts = []chart{throughput, latency}
-	return nil
+	depth, err := depthChart(c, hour)
+	d.Charts = []chart{depth, throughput, latency}
+	return err
+}
+
+// depthChart draws how many jobs there were to run.
+func depthChart(c *call, hour axis) (chart, error) {
+	depths, err := c.client.Depths(c.ctx, hour.from, c.now.Add(time.Millisecond))
+	if err != nil {
+		return chart{}, err
+	}
+	waiting, active, delayed := hour.none(), hour.none(), hour.none()
+	for _, d := range depths {
+		if i, ok := hour.index(d.Time); ok {
+			waiting[i], active[i], delayed[i] = float64(d.Counts.Waiting), float64(d.Counts.Active), float64(d.Counts.Delayed)
+		}
+	}
+	drawn := hour.lines("depth", "Jobs to run", whole,
+		series{"waiting", "waiting", waiting}, series{"active", "active", active}, series{"delayed", "delayed", delayed})
+	drawn.Summary = "How many jobs were waiting, active and delayed in each minute of the last hour."
+	return drawn, nil
 }
 
 // runSums are the runs of each step.

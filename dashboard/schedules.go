@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"time"
 
 	"github.com/braidmq/braid"
@@ -35,7 +36,7 @@ func schedules(c *call) (*page, error) {
 	for _, info := range infos[:min(len(infos), mostSchedules)] {
 		row := scheduleRow{ScheduleInfo: info, Cadence: info.Cron, Next: info.Upcoming(nextSlots), Payload: pretty(info.Payload)}
 		if info.Every > 0 {
-			row.Cadence = "every " + info.Every.String()
+			row.Cadence = "every " + cadenceText(info.Every)
 		}
 		if c.h.redact && row.Payload != "" {
 			row.Payload, row.Hidden = "", true
@@ -43,4 +44,16 @@ func schedules(c *call) (*page, error) {
 		data.Schedules = append(data.Schedules, row)
 	}
 	return &page{name: "schedules", Title: "Schedules", Tab: "schedules", Data: data}, nil
+}
+
+// cadenceText writes a duration without the parts that are zero.
+func cadenceText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -72,6 +72,9 @@ func span(d time.Duration) string {
 	case d < 24*time.Hour:
 		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 	}
+	if d < 48*time.Hour {
+		return fmt.Sprintf("1 day %d h", int(d.Hours())-24)
+	}
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
