@@ -13,6 +13,8 @@ needs=(
   "curl curl"        # the commands of the page about the HTTP API are run as a test
   "python3 python3"  # the worker in Python is run as a test
   "redis-server redis-server" # the tests of the Redis store start it on free ports
+  "chromium chromium"             # the pages of the dashboard are used in a real browser
+  "chromedriver chromium-driver"  # which the tests drive
 )
 
 missing=()

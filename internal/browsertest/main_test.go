@@ -199,7 +199,7 @@ func (v *visit) quiet() {
 	lines, err := browser.Console(v.ctx)
 	v.must(err)
 	for _, line := range lines {
-		if strings.Contains(line, "status of 4") { // pages that tell what is wrong
+		if strings.Contains(line, "status of 4") || strings.HasPrefix(line, "DEBUG") { // pages that tell what is wrong; advice
 			continue
 		}
 		v.Errorf("the browser's console: %s", line)
@@ -211,6 +211,14 @@ func (v *visit) count(selector string) (n int) {
 	v.Helper()
 	v.must(browser.Run(v.ctx, fmt.Sprintf("return document.querySelectorAll(%q).length", selector), &n))
 	return n
+}
+
+// clock is the store's time.
+func (v *visit) clock() time.Time {
+	v.Helper()
+	now, err := v.client.Now()
+	v.must(err)
+	return now
 }
 
 // state returns the state of a job.

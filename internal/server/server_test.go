@@ -100,7 +100,7 @@ func TestAServerServes(t *testing.T) {
 	defer other.Close()
 	v := serve(t, func(c *Config) { c.Named = map[string]driver.Store{"other": other} })
 	for path, want := range map[string]string{
-		"/healthz": "ok\n", "/readyz": "ready\n", "/api/v1/info": `"stores":["default","other"]`, "/": "/api/v1/openapi.json",
+		"/healthz": "ok\n", "/readyz": "ready\n", "/api/v1/info": `"stores":["default","other"]`, "/": "<title>Overview",
 	} {
 		if status, text, _ := v.request("GET", path, ""); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, status, text)
