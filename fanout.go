@@ -195,8 +195,15 @@ func (out *FanOut) done() *engine.FanOutDone {
 	return &engine.FanOutDone{FailFast: out.flow.failFast, Children: int64(len(out.children)), Landed: out.landed}
 }
 
-// landed starts the children, once the parent is parked.
+// landed starts the children, once the parent is parked. No state means that the answer
+// to the fan-out was lost.
 func (out *FanOut) landed(ctx context.Context, state driver.State) {
+	if state == 0 {
+		if len(out.children) == 0 || !out.stored(ctx) {
+			return // a flow without children needs no start
+		}
+		state = driver.WaitingChildren
+	}
 	shared := out.worker.client.shared
 	shared.metrics.fannedOut(out.parent.store.name, out.flow.name, len(out.children))
 	if state == driver.Cancelled {
@@ -210,5 +217,22 @@ func (out *FanOut) landed(ctx context.Context, state driver.State) {
 	err := stores.Dispatch(ctx, stores[out.parent.store.name], out.run.Job.ID, out.children, startPatience)
 	if err != nil {
 		out.run.Logger().Warn("braid: not all children of the flow could be started yet; the flow sweep will", "flow", out.flow.name, "error", err)
+	}
+}
+
+// stored reports whether the children of the flow are those of this run, not of another
+// that took over. What cannot be found out is left to the sweep.
+func (out *FanOut) stored(ctx context.Context) bool {
+	first := out.children[0]
+	for attempt := 1; ; attempt++ {
+		bounded, cancel := context.WithTimeout(ctx, callTimeout)
+		rows, err := out.parent.store.driver.Children(bounded, out.run.Job.ID, []string{first.ChildKey})
+		cancel()
+		if err == nil {
+			return rows[0] != nil && rows[0].ChildJobID == first.Request.ID
+		}
+		if !driver.Retryable(err) || !rest(ctx, attempt) {
+			return false
+		}
 	}
 }

@@ -132,7 +132,7 @@ func TestJobsOfALostWorkerRunAgain(t *testing.T) {
 	if claimed, err := b.store.Claim(b.ctx, now, claim); err != nil || len(claimed.Jobs) != 1 {
 		t.Fatalf("claim: %+v, %v", claimed, err)
 	}
-	b.work(braid.WorkerOptions{LockDuration: 100 * time.Millisecond}, func(w *braid.Worker) {
+	b.work(braid.WorkerOptions{LockDuration: 100 * time.Millisecond, SweepInterval: 100 * time.Millisecond}, func(w *braid.Worker) {
 		job.Handle(w, func(context.Context, braid.None) (string, error) { return "recovered", nil })
 	})
 	if result, err := handle.Wait(b.within(10 * time.Second)); result != "recovered" || err != nil {

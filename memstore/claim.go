@@ -47,7 +47,7 @@ func (s *Store) resume(req *driver.ClaimRequest, result *driver.ClaimResult) (si
 		if len(result.Jobs) == req.Limit {
 			break
 		}
-		if rec != nil && rec.job.Queue == req.Queue {
+		if rec != nil && rec.queue() == req.Queue {
 			result.Jobs = append(result.Jobs, rec.snapshot())
 			size += rec.size()
 		}
@@ -153,6 +153,7 @@ func (s *Store) lanesWaiting(q *queue, names []string) *minHeap[laneHead] {
 // hold locks a waiting job for the claim.
 func (s *Store) hold(now driver.Time, req *driver.ClaimRequest, rec *record) {
 	s.detach(rec)
+	rec.begin()
 	held := s.claims[req.Token]
 	if held == nil {
 		held = &claim{}
@@ -163,8 +164,8 @@ func (s *Store) hold(now driver.Time, req *driver.ClaimRequest, rec *record) {
 	held.held++
 	rec.token = req.Token
 	rec.job.State = driver.Active
-	rec.job.LockedBy = req.Worker
-	rec.job.LockExpiresAt = driver.Some(now.Add(req.LockDuration))
-	rec.job.ProcessedAt = driver.Some(now)
+	rec.lockedBy = req.Worker
+	rec.lockExpiresAt = driver.Some(now.Add(req.LockDuration))
+	rec.processedAt = driver.Some(now)
 	s.attach(rec)
 }

@@ -61,20 +61,17 @@ func (s *Store) meetDedupe(now driver.Time, req *driver.EnqueueRequest) (id stri
 // replace rewrites a delayed job in place.
 func (s *Store) replace(now driver.Time, rec *record, req *driver.EnqueueRequest) {
 	s.detach(rec)
-	job := &rec.job
-	job.Payload, job.Metadata, job.Priority = req.Payload, req.Metadata, req.Priority
-	job.AttemptsMax, job.Backoff, job.Keep = req.AttemptsMax, req.Backoff, req.Keep
-	job.Timeout, job.Trace = req.Timeout, req.Trace
-	job.RunAt = now.Add(req.Delay)
+	rec.job.rewrite(&req.Spec)
+	rec.job.RunAt = now.Add(req.Delay)
 	s.attach(rec)
-	s.wake(job.Queue)
+	s.wake(rec.queue())
 }
 
 // takeDedupe gives the key to the job, which must find it free.
 func (s *Store) takeDedupe(now driver.Time, rec *record, d *driver.Dedupe) {
 	rec.job.DedupeKey = d.Key
 	rec.job.DedupeTTL = d.TTL.Set
-	e := &dedupeEntry{dedupeKey: dedupeKey{rec.job.Name, d.Key}, id: rec.job.ID, rec: rec}
+	e := &dedupeEntry{dedupeKey: dedupeKey{rec.name(), d.Key}, id: rec.job.ID, rec: rec}
 	if ttl, window := d.TTL.Get(); window {
 		e.expiresAt = driver.Some(now.Add(ttl))
 	}
@@ -91,7 +88,7 @@ func (s *Store) retakeDedupe(now driver.Time, rec *record) {
 	if key == "" || rec.job.DedupeTTL {
 		return
 	}
-	if e := s.dedupes[dedupeKey{rec.job.Name, key}]; e != nil && e.live(now) {
+	if e := s.dedupes[dedupeKey{rec.name(), key}]; e != nil && e.live(now) {
 		rec.job.DedupeKey = ""
 		return
 	}
@@ -103,7 +100,7 @@ func (s *Store) dedupeOf(rec *record) *dedupeEntry {
 	if rec.job.DedupeKey == "" {
 		return nil
 	}
-	e := s.dedupes[dedupeKey{rec.job.Name, rec.job.DedupeKey}]
+	e := s.dedupes[dedupeKey{rec.name(), rec.job.DedupeKey}]
 	if e == nil || e.rec != rec {
 		return nil
 	}

@@ -60,18 +60,10 @@ func (s *Store) enqueue(now driver.Time, req *driver.EnqueueRequest) (driver.Enq
 // insert makes the request a job, whatever its dedup key, and wakes its queue.
 func (s *Store) insert(now driver.Time, id string, req *driver.EnqueueRequest) *record {
 	s.seq++
-	rec := &record{
-		job: driver.Job{
-			ID: id, Spec: req.Spec, State: driver.Waiting, Seq: s.seq, RunAt: now, EnqueuedAt: now,
-		},
-		lane: s.laneFor(req.Queue, req.Name),
-	}
-	if req.Delay > 0 {
-		rec.job.State = driver.Delayed
-		rec.job.RunAt = now.Add(req.Delay)
-	}
+	rec := newRecord(now, id, s.seq, req, s.laneFor(req.Queue, req.Name))
 	rec.lane.size++
 	s.jobs[id] = rec
+	s.mostJobs = max(s.mostJobs, len(s.jobs))
 	s.attach(rec)
 	s.wake(req.Queue)
 	return rec
@@ -104,7 +96,19 @@ func (s *Store) delete(rec *record) {
 	if rec.flow != nil {
 		s.abandon(rec.flow)
 	}
-	delete(s.jobs, rec.job.ID)
+	s.dropJob(rec.job.ID)
 	s.leaveLane(rec.lane)
 	s.announceEnd(driver.Finished{ID: rec.job.ID})
+}
+
+// roomyJobs is from how many jobs on the map of them is worth to be made anew.
+const roomyJobs = 1 << 12
+
+// dropJob takes the job out of the map. A map keeps the room of the most that it ever
+// held, so one that was large is replaced once it is empty.
+func (s *Store) dropJob(id string) {
+	delete(s.jobs, id)
+	if len(s.jobs) == 0 && s.mostJobs >= roomyJobs {
+		s.jobs, s.mostJobs = map[string]*record{}, 0
+	}
 }

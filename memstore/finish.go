@@ -33,9 +33,9 @@ func (s *Store) finish(c *call, rec *record, end ending) {
 	s.unlock(rec)
 	job := &rec.job
 	job.State = end.state
-	job.FinishedAt = driver.Some(c.now)
-	job.Exit = end.exit
-	job.FailedReason = end.reason
+	rec.finishedAt = driver.Some(c.now)
+	rec.exit = end.exit
+	rec.failedReason = end.reason
 	s.finishes++
 	rec.finishOrder = s.finishes
 	s.attach(rec)
@@ -67,8 +67,8 @@ func (s *Store) unlock(rec *record) {
 		rec.staged = nil
 	}
 	rec.job.CancelRequested = false
-	rec.job.LockedBy = ""
-	rec.job.LockExpiresAt = driver.Opt[driver.Time]{}
+	rec.lockedBy = ""
+	rec.lockExpiresAt = driver.Opt[driver.Time]{}
 }
 
 // sendBack makes a job waiting or delayed, in its old place or, with anew, behind
@@ -83,5 +83,5 @@ func (s *Store) sendBack(rec *record, runAt driver.Opt[driver.Time], state drive
 		rec.job.Seq = s.seq
 	}
 	s.attach(rec)
-	s.wake(rec.job.Queue)
+	s.wake(rec.queue())
 }

@@ -3,6 +3,7 @@ package memstore
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/tidwall/btree"
 
@@ -112,10 +113,11 @@ func (r *ranking) holds(major, minor int64, rec *record) bool {
 // records checks that every job lies in its orders. As the orders hold as many as
 // there are jobs, they then hold nothing else.
 func (a *audit) records(s *Store) {
+	a.check(reflect.ValueOf(untouched).IsZero(), "the progress of jobs without any was written to: %+v", untouched)
 	for id, rec := range s.jobs {
 		job, l := &rec.job, rec.lane
 		a.check(job.ID == id, "job %q lies under %q", job.ID, id)
-		a.check(l.queue.name == job.Queue && l.name.name == job.Name && l.queue.lanes[job.Name] == l,
+		a.check(s.queues[rec.queue()] == l.queue && s.names[rec.name()] == l.name && l.queue.lanes[rec.name()] == l,
 			"job %q lies in a lane that is not its own", id)
 		b := &l.buckets[job.State]
 		if job.RunAt == job.EnqueuedAt {
@@ -131,14 +133,13 @@ func (a *audit) records(s *Store) {
 			a.check(l.queue.delayed.holds(int64(job.RunAt), job.Seq, rec), "job %q cannot be promoted", id)
 		}
 		active := job.State == driver.Active
-		a.check(job.LockExpiresAt.Set == active && (rec.claim != nil) == active, "job %q is %v, and its lock says otherwise", id, job.State)
-		a.check(active || rec.token == "" && rec.staged == nil && job.LockedBy == "" && !job.CancelRequested,
+		a.check(rec.lockExpiresAt.Set == active && (rec.claim != nil) == active, "job %q is %v, and its lock says otherwise", id, job.State)
+		a.check(active || rec.token == "" && rec.staged == nil && rec.lockedBy == "" && !job.CancelRequested,
 			"job %q is %v, and keeps parts of its lock", id, job.State)
-		a.check(job.FinishedAt.Set == job.State.Terminal(), "job %q is %v, and FinishedAt says otherwise", id, job.State)
+		a.check(rec.finishedAt.Set == job.State.Terminal(), "job %q is %v, and FinishedAt says otherwise", id, job.State)
 		if job.State.Terminal() {
-			a.check(b.finished.holds(job.FinishedAt.Value, rec), "job %q is not listed by finishedAt", id)
+			a.check(b.finished.holds(rec.finishedAt.Value, rec), "job %q is not listed by finishedAt", id)
 		}
-		a.check(job.Flow == nil, "job %q has a manifest outside its flow", id)
 		a.check(job.Seq <= s.seq, "job %q has a seq beyond the counter", id)
 		for i, attempt := range rec.attempts {
 			a.check(attempt.Attempt == int64(i)+1, "job %q: ledger entry %d has the number %d", id, i, attempt.Attempt)
@@ -158,7 +159,7 @@ func (a *audit) locks(s *Store) {
 		held[rec.claim]++
 		a.check(s.claims[rec.token] == rec.claim, "job %q is held by a claim that is gone", id)
 		a.check(rec.claim.recs[rec.claimIndex] == rec, "job %q is not where its claim has it", id)
-		a.check(s.active.holds(rec.job.LockExpiresAt.Value, rec), "job %q cannot be recovered", id)
+		a.check(s.active.holds(rec.lockExpiresAt.Value, rec), "job %q cannot be recovered", id)
 	}
 	a.check(len(held) == len(s.claims), "%d claims hold jobs, %d are kept", len(held), len(s.claims))
 	for c, n := range held {
@@ -184,12 +185,12 @@ func (a *audit) retention(s *Store) {
 			continue
 		}
 		retained++
-		a.check(groupOf(rec).order.holds(int64(rec.job.FinishedAt.Value), rec.finishOrder, rec), "job %q is not in its group", id)
+		a.check(groupOf(rec).order.holds(int64(rec.finishedAt.Value), rec.finishOrder, rec), "job %q is not in its group", id)
 		age, expires := s.longestStay(rec)
 		a.check(rec.expiresAt.Set == expires, "job %q expires: %t", id, rec.expiresAt.Set)
 		if expires {
 			expiring++
-			a.check(rec.expiresAt.Value == rec.job.FinishedAt.Value.Add(age) && s.expiry.holds(rec.expiresAt.Value, rec),
+			a.check(rec.expiresAt.Value == rec.finishedAt.Value.Add(age) && s.expiry.holds(rec.expiresAt.Value, rec),
 				"job %q is not where its expiry says", id)
 		}
 	}
@@ -223,7 +224,7 @@ func (a *audit) dedupes(s *Store) {
 			a.check(e.expiresAt.Set, "the dedup key %v holds for a job that is gone", key)
 			continue
 		}
-		a.check(s.jobs[e.id] == e.rec && e.rec.job.Name == key.name && e.rec.job.DedupeKey == key.key,
+		a.check(s.jobs[e.id] == e.rec && e.rec.name() == key.name && e.rec.job.DedupeKey == key.key,
 			"the dedup key %v belongs to a job that does not know it", key)
 		a.check(e.expiresAt.Set || !e.rec.job.State.Terminal(), "the dedup key %v holds for a finished job", key)
 	}

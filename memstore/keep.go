@@ -26,10 +26,10 @@ func groupOf(rec *record) *group {
 
 // retain hands a terminal job to retention.
 func (s *Store) retain(rec *record) {
-	groupOf(rec).order.add(int64(rec.job.FinishedAt.Value), rec.finishOrder, rec)
+	groupOf(rec).order.add(int64(rec.finishedAt.Value), rec.finishOrder, rec)
 	rec.retained = true
 	if age, ok := s.longestStay(rec); ok {
-		rec.expiresAt = driver.Some(rec.job.FinishedAt.Value.Add(age))
+		rec.expiresAt = driver.Some(rec.finishedAt.Value.Add(age))
 		s.expiry.add(rec.expiresAt.Value, rec)
 	}
 }
@@ -39,7 +39,7 @@ func (s *Store) release(rec *record) {
 	if !rec.retained {
 		return
 	}
-	groupOf(rec).order.remove(int64(rec.job.FinishedAt.Value), rec.finishOrder)
+	groupOf(rec).order.remove(int64(rec.finishedAt.Value), rec.finishOrder)
 	rec.retained = false
 	if at, ok := rec.expiresAt.Get(); ok {
 		s.expiry.remove(at, rec)

@@ -59,7 +59,7 @@ func (b *bucket) add(rec *record) {
 		b.movedByRunAt.add(job.RunAt, rec)
 	}
 	if job.State.Terminal() {
-		b.finished.add(job.FinishedAt.Value, rec)
+		b.finished.add(rec.finishedAt.Value, rec)
 	}
 }
 
@@ -72,7 +72,7 @@ func (b *bucket) remove(rec *record) {
 		b.movedByRunAt.remove(job.RunAt, rec)
 	}
 	if job.State.Terminal() {
-		b.finished.remove(job.FinishedAt.Value, rec)
+		b.finished.remove(rec.finishedAt.Value, rec)
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *Store) attach(rec *record) {
 	case driver.Delayed:
 		lane.queue.delayed.add(int64(job.RunAt), job.Seq, rec)
 	case driver.Active:
-		s.active.add(job.LockExpiresAt.Value, rec)
+		s.active.add(rec.lockExpiresAt.Value, rec)
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *Store) detach(rec *record) {
 	case driver.Delayed:
 		lane.queue.delayed.remove(int64(job.RunAt), job.Seq)
 	case driver.Active:
-		s.active.remove(job.LockExpiresAt.Value, rec)
+		s.active.remove(rec.lockExpiresAt.Value, rec)
 	}
 }
 

@@ -195,7 +195,7 @@ type listSource struct {
 // one.
 func (l *listSource) seek(at driver.Opt[driver.ListPosition]) bool {
 	position, given := at.Get()
-	pivot := entry{at: position.Time, rec: &record{job: driver.Job{ID: position.ID}}}
+	pivot := entry{at: position.Time, rec: &record{job: pending{ID: position.ID}}}
 	var ok bool
 	switch {
 	case !given && l.ascending:

@@ -16,9 +16,9 @@ func (s *Store) Heartbeat(ctx context.Context, now driver.Time, locks []driver.L
 				result.Lost = append(result.Lost, lock.ID)
 				continue
 			}
-			s.active.remove(rec.job.LockExpiresAt.Value, rec)
-			rec.job.LockExpiresAt = driver.Some(now.Add(duration))
-			s.active.add(rec.job.LockExpiresAt.Value, rec)
+			s.active.remove(rec.lockExpiresAt.Value, rec)
+			rec.lockExpiresAt = driver.Some(now.Add(duration))
+			s.active.add(rec.lockExpiresAt.Value, rec)
 			if rec.job.CancelRequested {
 				result.CancelRequested = append(result.CancelRequested, lock.ID)
 			}

@@ -3,6 +3,7 @@ package memstore
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"testing"
 	"weak"
 
@@ -131,4 +132,38 @@ func TestAKeyWhoseJobVanishedIsTakenOver(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheMemoryOfALargeBacklogIsFreedWithIt(t *testing.T) {
+	const jobs = 50_000
+	s := New()
+	before := heapInUse()
+	batch := make([]driver.EnqueueRequest, jobs)
+	for i := range batch {
+		batch[i] = request(strconv.Itoa(i))
+	}
+	ids := make([]string, jobs)
+	for i := range batch {
+		ids[i] = batch[i].ID
+	}
+	if _, err := s.Enqueue(t.Context(), 0, batch); err != nil {
+		t.Fatal(err)
+	}
+	full := heapInUse()
+	if _, err := s.Remove(t.Context(), 0, ids); err != nil {
+		t.Fatal(err)
+	}
+	after := heapInUse()
+	if held := full - before; after-before > held/50 {
+		t.Errorf("%d jobs took %d bytes, of which %d stay when all are gone", jobs, held, after-before)
+	}
+	runtime.KeepAlive(s)
+}
+
+// heapInUse returns the bytes in use after a garbage collection.
+func heapInUse() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }

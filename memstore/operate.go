@@ -83,11 +83,11 @@ func (s *Store) retry(now driver.Time, rec *record) {
 	job := &rec.job
 	job.State, job.Seq, job.RunAt = driver.Waiting, s.seq, now
 	job.AttemptsMade, job.StalledCount = 0, 0
-	job.Exit, job.FailedReason = nil, ""
-	job.FinishedAt, job.ProcessedAt = driver.Opt[driver.Time]{}, driver.Opt[driver.Time]{}
+	rec.exit, rec.failedReason = nil, ""
+	rec.finishedAt, rec.processedAt = driver.Opt[driver.Time]{}, driver.Opt[driver.Time]{}
 	s.attach(rec)
 	s.retakeDedupe(now, rec)
-	s.wake(job.Queue)
+	s.wake(rec.queue())
 }
 
 // Remove implements [driver.Operator].

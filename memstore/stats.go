@@ -51,7 +51,7 @@ type runBefore struct {
 }
 
 func (r *record) runBefore() runBefore {
-	return runBefore{queue: r.job.Queue, runAt: r.job.RunAt, processedAt: r.job.ProcessedAt}
+	return runBefore{queue: r.queue(), runAt: r.job.RunAt, processedAt: r.processedAt}
 }
 
 // countRun counts the run that an accepted ack ended.

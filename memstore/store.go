@@ -23,6 +23,7 @@ type Store struct {
 	closed bool
 
 	jobs       map[string]*record
+	mostJobs   int // the most in jobs since that was made
 	queues     map[string]*queue
 	names      map[string]*nameGroup
 	counts     stateCounts

@@ -16,6 +16,7 @@ type call struct {
 	script *script
 	now    string // packTime of now; empty where the script reads no time
 	args   []any
+	texts  []string // further arguments behind these
 }
 
 // run runs a script and returns its reply.
@@ -86,14 +87,18 @@ func (s *Store) send(ctx context.Context, calls []call, replies []any, errs []er
 
 // command composes the command of one call.
 func (s *Store) command(ctx context.Context, c call, source bool) *redis.Cmd {
-	args := make([]any, 0, 6+len(c.args))
+	args := make([]any, 0, 6+len(c.args)+len(c.texts))
 	if source {
 		args = append(args, "EVAL", c.script.source)
 	} else {
 		args = append(args, "EVALSHA", c.script.sha)
 	}
 	args = append(args, 1, string(s.keys), c.now, s.scriptSettings)
-	cmd := redis.NewCmd(ctx, append(args, c.args...)...)
+	args = append(args, c.args...)
+	for i := range c.texts {
+		args = append(args, &c.texts[i]) // a pointer, unlike a string, is not copied to the heap
+	}
+	cmd := redis.NewCmd(ctx, args...)
 	cmd.SetFirstKeyPos(3)
 	return cmd
 }

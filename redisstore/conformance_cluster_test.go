@@ -13,6 +13,7 @@ import (
 )
 
 func TestRedisStoreConformsOnACluster(t *testing.T) {
+	t.Parallel()
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: testserver.NewRedisCluster(t, 3).Addrs(), MaxRetries: -1})
 	t.Cleanup(func() {

@@ -42,8 +42,8 @@ func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.Enq
 		done := len(results)
 		calls, sent := s.enqueueCalls(now, batch[done:])
 		replies, err := s.runAll(ctx, "Enqueue", calls)
-		for _, reply := range replies {
-			if err := appendEnqueued(reply, &results); err != nil {
+		for i, reply := range replies {
+			if err := appendEnqueued(&calls[i], reply, &results); err != nil {
 				return results, partial(len(results), 0, err)
 			}
 		}
@@ -74,72 +74,64 @@ func (s *Store) enqueueCalls(now driver.Time, batch []driver.EnqueueRequest) (ca
 		most = 1
 	}
 	for len(calls) < most && sent < len(batch) {
-		c := call{script: enqueueScript, now: packTime(now), args: []any{""}}
-		size, toAssign := 0, 0
-		from := sent
-		for ; sent < len(batch) && sent-from < driver.ChunkJobs; sent++ {
-			req := &batch[sent]
-			args := s.enqueueArgs(now, req)
-			bytes := 0
-			for _, arg := range args {
-				bytes += len(arg.(string))
-			}
-			if size += bytes; size > driver.ChunkBytes && sent > from {
-				break
-			}
-			if args[0] == "" && req.Dedupe == nil {
-				toAssign++
-			}
-			c.args = append(c.args, args...)
-		}
-		c.args[0] = toAssign
-		calls = append(calls, c)
+		c, n := s.enqueueCall(now, batch[sent:])
+		calls, sent = append(calls, c), sent+n
 	}
 	return calls, sent
 }
 
-// enqueueArgs returns what the enqueue script wants to know of a job.
-func (s *Store) enqueueArgs(now driver.Time, req *driver.EnqueueRequest) []any {
-	id, generated := req.ID, ""
-	if id == "" && s.generateID != nil {
-		id, generated = s.generateID(), "g"
+// enqueueCall composes a call for the beginning of a batch, and returns how many jobs it
+// holds.
+func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c call, n int) {
+	batch = batch[:min(len(batch), driver.ChunkJobs)]
+	packer := requestPacker{texts: make([]string, 0, requestStrings*len(batch))}
+	toAssign, plain, size := 0, "1", 0
+	for i := range batch {
+		req := &batch[i]
+		if size += requestSize(req); size > driver.ChunkBytes && i > 0 {
+			break
+		}
+		id, mark := req.ID, ""
+		if id == "" && s.generateID != nil {
+			id, mark = s.generateID(), "g"
+		}
+		if req.Dedupe != nil {
+			plain = ""
+		} else if id == "" {
+			toAssign++
+		}
+		packer.add(now, req, mark, id)
+		n++
 	}
-	return append([]any{id, generated}, jobArgs(now, req)...)
+	args := make([]any, 0, 3+shapeStrings*len(packer.shapes))
+	args = append(args, toAssign, plain, len(packer.shapes))
+	for i := range packer.shapes {
+		args = append(args, packer.shapes[i].strings()...)
+	}
+	return call{script: enqueueScript, now: packTime(now), args: args, texts: packer.done()}, n
 }
 
-// jobArgs composes the strings of lib/insert.lua for a request.
-func jobArgs(now driver.Time, req *driver.EnqueueRequest) []any {
-	state, runAt := driver.Waiting, now
-	if req.Delay > 0 {
-		state, runAt = driver.Delayed, now.Add(req.Delay)
+// requestSize is about how many bytes a request has.
+func requestSize(req *driver.EnqueueRequest) int {
+	size := len(req.ID) + len(req.Payload) + 128
+	for key, value := range req.Metadata {
+		size += len(key) + len(value)
 	}
-	flags, dedupeKey, dedupe := byte(0), "", ""
-	if d := req.Dedupe; d != nil {
-		marks, ends := byte(0), zeroTime
-		if d.TTL.Set {
-			flags |= flagDedupeTTL
-			marks |= markWindow
-			ends = packTime(now.Add(d.TTL.Value))
-		}
-		if d.Extend {
-			marks |= markExtend
-		}
-		if d.Replace {
-			marks |= markReplace
-		}
-		dedupeKey, dedupe = d.Key, ends+string([]byte{marks})+d.Key
-	}
-	core := string([]byte{byte(state), flags,
-		byte(req.Priority >> 24), byte(req.Priority >> 16), byte(req.Priority >> 8), byte(req.Priority)})
-	tail, spec := packHeadTail(&req.Spec, dedupeKey)
-	return []any{
-		req.Name, req.Queue, strconv.FormatInt(-int64(req.Priority), 10), core, packTime(runAt),
-		tail, spec, dedupe,
-	}
+	return size
 }
 
 // appendEnqueued appends what the enqueue script answered.
-func appendEnqueued(reply any, results *[]driver.EnqueueResult) error {
+func appendEnqueued(c *call, reply any, results *[]driver.EnqueueResult) error {
+	if base, ok := reply.(int64); ok { // all were inserted
+		for i := 0; i < len(c.texts); i += requestStrings {
+			id := c.texts[i+1]
+			if id == "" {
+				id = "j-" + strconv.FormatInt(base+int64(i/requestStrings)+1, 10)
+			}
+			*results = append(*results, driver.EnqueueResult{ID: id})
+		}
+		return nil
+	}
 	answers, err := texts("Enqueue", reply)
 	if err != nil {
 		return err

@@ -18,9 +18,9 @@ import "strings"
 //
 // Jobs:
 //
-//	HEAD     h:<id>             string; what changes of a job, packed as record.go says
-//	SPEC     s:<id>             string; what does not change, packed as spec.go says, if it
-//	                            is too long for the head
+//	HEAD     h:<id>             string; a job, packed as record.go says
+//	SPEC     s:<id>             string; what does not change of it, packed as spec.go says, if
+//	                            that is too long for the head
 //	EXIT     x:<id>             string; the exit of the latest ledger entry, if it is too
 //	                            long for the head
 //	LEDGER   a:<id>             list; ledger entries before the latest, oldest first
@@ -32,8 +32,9 @@ import "strings"
 //	                            <seq 8 bytes><id>
 //	RUNAT    r:<queue>          delayed jobs as they are listed; score runAt, member <id>
 //	ACTIVE   active             active jobs; score lockExpiresAt, member <id>
-//	CLAIMED  k:<token>          (a set) ids of the jobs that were claimed under a token and
-//	                            may still be held
+//	CLAIMED  k:<token>          (a hash) held → how many jobs are held under a token; ids →
+//	                            those that were claimed under it, packed as lib/claimed.lua
+//	                            says
 //	PARKED   parked             jobs waiting for children; score enqueuedAt, member <id>
 //	ENDED    t:<state digit>    terminal jobs, but for those in OWING; score finishedAt,
 //	                            member <id>
@@ -65,8 +66,8 @@ import "strings"
 //	                            that group that hit its bound has still to delete
 //	SCRATCH  scratch            sorted set that lives during one call; score enqueuedAt,
 //	                            member <id>
-//	META     meta               hash; format, the counters seq, id and finish, the marks of
-//	                            the list indexes, the place of the audit
+//	META     meta               hash; format, the counter seq, the marks of the list indexes,
+//	                            the place of the audit
 //
 // Pushing:
 //

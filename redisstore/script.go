@@ -5,8 +5,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed lua
@@ -16,10 +17,11 @@ var luaFiles embed.FS
 //
 // A file lua/<name>.lua begins with a comment that says what it does and what its
 // KEYS, ARGV and RETURNS are. A line "-- uses: a, b" names the files of lua/lib that
-// it needs; these may name others in the same way. The loader puts each of them once
-// before the script, leaves out the functions that nothing calls, since Lua makes each
-// anew for every run and allows 200 names, and puts the constants of keyNames that
-// occur before it all.
+// it needs from there on; these may name others in the same way. The loader puts each of
+// them once, in place of the first such line. It leaves out the functions that nothing
+// calls, and puts each constant of keyNames before the first part that uses it. Lua makes
+// functions and constants anew for every run, so a script that may be done early names
+// files where it goes on.
 type script struct {
 	name   string
 	source string
@@ -29,11 +31,7 @@ type script struct {
 // loadScript composes the script lua/<name>.lua. The files are part of the program,
 // so it panics if one is missing or refers to something that does not exist.
 func loadScript(name string) *script {
-	var body strings.Builder
-	seen := map[string]bool{}
-	appendLua(&body, "lua/"+name+".lua", seen)
-	code := withoutUncalled(body.String())
-	source := keyConstants(code) + code
+	source := compose(appendFile(nil, map[string]bool{}, "lua/"+name+".lua"))
 	sum := sha1.Sum([]byte(source))
 	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 	loaded = append(loaded, s)
@@ -43,70 +41,165 @@ func loadScript(name string) *script {
 // loaded are the scripts that this program uses.
 var loaded []*script
 
-var (
-	usesLine    = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
-	commentLine = regexp.MustCompile(`(?m)^\s*--.*\n`)
-	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`)
-	word        = regexp.MustCompile(`\w+`)
-	upperWord   = regexp.MustCompile(`\b[A-Z][A-Z0-9]+\b`)
-)
+// luaPart is a function of a Lua file, what stands between two, or a line that names
+// files.
+type luaPart struct {
+	function string // its name; empty: it is none
+	text     string
+	words    []string // in the text
+	uses     []string // the paths of the files that it names
+}
 
-// appendLua appends a file's code, behind that of the files which it uses.
-func appendLua(body *strings.Builder, path string, seen map[string]bool) {
-	if seen[path] {
-		return
+// readFiles are the files that were read, by path: every program that can use the store
+// composes its scripts when it starts, and many of them use the same files.
+var readFiles = map[string][]*luaPart{}
+
+// readLua reads a file. It goes by layout: a function begins and ends at the beginning
+// of a line.
+func readLua(path string) []*luaPart {
+	if file := readFiles[path]; file != nil {
+		return file
 	}
-	seen[path] = true
 	text, err := luaFiles.ReadFile(path)
 	if err != nil {
 		panic(fmt.Sprintf("redisstore: %v", err))
 	}
-	for _, line := range usesLine.FindAllSubmatch(text, -1) {
-		for _, lib := range strings.Split(string(line[1]), ",") {
-			appendLua(body, "lua/lib/"+strings.TrimSpace(lib)+".lua", seen)
+	var file []*luaPart
+	part := &luaPart{}
+	end := func() {
+		if part.text != "" || part.uses != nil {
+			part.words = wordsOf(part.text)
+			file = append(file, part)
+		}
+		part = &luaPart{}
+	}
+	for line := range strings.Lines(string(text)) {
+		if used, ok := strings.CutPrefix(line, "-- uses: "); ok {
+			end()
+			for lib := range strings.SplitSeq(used, ",") {
+				part.uses = append(part.uses, "lua/lib/"+strings.TrimSpace(lib)+".lua")
+			}
+			end()
+		}
+		if code := strings.TrimSpace(line); code == "" || strings.HasPrefix(code, "--") {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "local function "); ok && part.function == "" {
+			end()
+			part.function, _, _ = strings.Cut(rest, "(")
+		}
+		part.text += line
+		if line == "end\n" && part.function != "" {
+			end()
 		}
 	}
-	body.Write(commentLine.ReplaceAll(text, nil))
+	end()
+	readFiles[path] = file
+	return file
 }
 
-// withoutUncalled leaves out the functions that nothing else names. It goes by layout:
-// such a function begins and ends at the beginning of a line.
-func withoutUncalled(code string) string {
-	for {
-		uses := map[string]int{}
-		for _, name := range word.FindAllString(code, -1) {
-			uses[name]++
+// isWordRune tells what words consist of.
+func isWordRune(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
+}
+
+// wordsOf returns the words in a text in their order.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !isWordRune(r) })
+}
+
+// appendFile appends a file's parts to others, with those of the files that it uses in
+// place of the lines that name them, each once.
+func appendFile(parts []*luaPart, seen map[string]bool, path string) []*luaPart {
+	if seen[path] {
+		return parts
+	}
+	seen[path] = true
+	for _, part := range readLua(path) {
+		for _, used := range part.uses {
+			parts = appendFile(parts, seen, used)
 		}
-		shorter := function.ReplaceAllStringFunc(code, func(text string) string {
-			name := function.FindStringSubmatch(text)[1]
-			inside := 0
-			for _, other := range word.FindAllString(text, -1) {
-				if other == name {
-					inside++
-				}
+		if part.text != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// compose puts together what the script needs: what is no function, the functions that
+// this names, those that these name, and the constants of keyNames that occur. A constant
+// that occurs once is written where it is used, since Lua allows 200 names.
+func compose(parts []*luaPart) string {
+	parts = neededParts(parts)
+	uses := map[string]int{}
+	for _, part := range parts {
+		for _, word := range part.words {
+			uses[word]++
+		}
+	}
+	var code strings.Builder
+	code.WriteString("local PREFIX = KEYS[1]\n")
+	defined := map[string]bool{}
+	for _, part := range parts {
+		text := part.text
+		for _, word := range part.words {
+			rest, ok := keyNames[word]
+			switch value := fmt.Sprintf("PREFIX .. '%s'", rest); {
+			case !ok || defined[word]:
+			case uses[word] == 1:
+				text = replaceWord(text, word, value)
+			default:
+				defined[word] = true
+				fmt.Fprintf(&code, "local %s = %s\n", word, value)
 			}
-			if uses[name] == inside {
-				return ""
+		}
+		code.WriteString(text)
+	}
+	return code.String()
+}
+
+// neededParts leaves out the functions that are not needed.
+func neededParts(parts []*luaPart) []*luaPart {
+	functions := map[string]*luaPart{}
+	for _, part := range parts {
+		if part.function != "" {
+			functions[part.function] = part
+		}
+	}
+	needed := map[*luaPart]bool{}
+	var need func(part *luaPart)
+	need = func(part *luaPart) {
+		if needed[part] {
+			return
+		}
+		needed[part] = true
+		for _, word := range part.words {
+			if function := functions[word]; function != nil {
+				need(function)
 			}
+		}
+	}
+	for _, part := range parts {
+		if part.function == "" {
+			need(part)
+		}
+	}
+	return slices.DeleteFunc(parts, func(part *luaPart) bool { return !needed[part] })
+}
+
+// replaceWord replaces the one place where a word stands in a text.
+func replaceWord(text, word, value string) string {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
 			return text
-		})
-		if shorter == code {
-			return code
 		}
-		code = shorter
-	}
-}
-
-// keyConstants defines the constants of keyNames that occur in the code.
-func keyConstants(code string) string {
-	var b strings.Builder
-	b.WriteString("local PREFIX = KEYS[1]\n")
-	done := map[string]bool{}
-	for _, word := range upperWord.FindAllString(code, -1) {
-		if rest, ok := keyNames[word]; ok && !done[word] {
-			done[word] = true
-			fmt.Fprintf(&b, "local %s = PREFIX .. '%s'\n", word, rest)
+		begin, end := from+at, from+at+len(word)
+		before, _ := utf8.DecodeLastRuneInString(text[:begin])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !isWordRune(before) && !isWordRune(after) {
+			return text[:begin] + value + text[end:]
 		}
+		from = end
 	}
-	return b.String()
 }

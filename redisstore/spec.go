@@ -27,7 +27,12 @@ const (
 
 // packSpec returns the spec, and how many of its bytes are metadata.
 func packSpec(spec *driver.Spec) (packed string, metaSize int) {
-	b := make([]byte, 0, len(spec.Payload)+64)
+	b, metaSize := appendSpec(make([]byte, 0, len(spec.Payload)+64), spec)
+	return string(b), metaSize
+}
+
+// appendSpec appends the spec to an empty b.
+func appendSpec(b []byte, spec *driver.Spec) (packed []byte, metaSize int) {
 	if len(spec.Metadata) > 0 {
 		b = binary.BigEndian.AppendUint16(b, uint16(len(spec.Metadata)))
 		for _, key := range slices.Sorted(maps.Keys(spec.Metadata)) {
@@ -63,7 +68,7 @@ func packSpec(spec *driver.Spec) (packed string, metaSize int) {
 		b = appendText(b, spec.Trace.TraceID)
 		b = appendText(b, spec.Trace.SpanID)
 	}
-	return string(append(b, spec.Payload...)), metaSize
+	return append(b, spec.Payload...), metaSize
 }
 
 // unpackSpec reads a spec into what it is a part of.

@@ -13,7 +13,7 @@ import (
 
 func TestAFileConforms(t *testing.T) {
 	drivertest.Run(t, drivertest.Harness{
-		NoServerClock: true, BeginTx: beginTx, Lists: lists,
+		NoServerClock: true, BeginTx: beginTx, Lists: lists, Parallel: true,
 		Open: func(t drivertest.TB, o drivertest.StoreOptions) driver.Store {
 			return open(t, filepath.Join(t.TempDir(), "jobs.db"), o)
 		},
@@ -25,7 +25,7 @@ func TestAFileConforms(t *testing.T) {
 
 func TestMemoryConforms(t *testing.T) {
 	drivertest.Run(t, drivertest.Harness{
-		NoServerClock: true, BeginTx: beginTx, Lists: lists,
+		NoServerClock: true, BeginTx: beginTx, Lists: lists, Parallel: true,
 		Open: func(t drivertest.TB, o drivertest.StoreOptions) driver.Store {
 			return open(t, sqlitestore.InMemory, o)
 		},
@@ -70,7 +70,7 @@ func TestHistoriesOverTwoProcessesAgree(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
 			return &alternating{Store: open(t, path, o), other: open(t, path, o)}
 		},
-	}, drivertest.HistoryOptions{Seeds: 20})
+	}, drivertest.HistoryOptions{Seeds: 10})
 }
 
 // alternating makes every other call of some kinds on another store.

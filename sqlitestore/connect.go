@@ -4,6 +4,7 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"fmt"
+	"time"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -62,6 +63,26 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	}
 	return c, nil
 }
+
+// whileBusy calls work again while the database is locked, for as long as patience lasts.
+// SQLite's own busy timeout does not cover the step from a fresh file to one with a
+// write-ahead log, which one connection at a time can make.
+func whileBusy(ctx context.Context, patience time.Duration, work func(context.Context) error) error {
+	for began := time.Now(); ; {
+		err := work(ctx)
+		if err == nil || !isBusy(err) || time.Since(began) >= patience {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// busyPause is how long whileBusy waits between two calls.
+const busyPause = 10 * time.Millisecond
 
 // read runs queries on a connection of its own, on one state of the database.
 func (s *Store) read(ctx context.Context, op string, work func(on session) error) error {

@@ -68,7 +68,7 @@ func workUntilKilled(path string) {
 }
 
 func TestNothingIsLostWhenAProcessIsKilledWhileItWrites(t *testing.T) {
-	rounds := 10 * soak(t)
+	rounds := 50 * soak(t)
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	states := map[string]driver.State{} // what was answered
 	for round := range rounds {

@@ -60,11 +60,25 @@ func requestSize(r *driver.EnqueueRequest) int {
 }
 
 func (st step) enqueueAll(batch []driver.EnqueueRequest, results []driver.EnqueueResult) error {
-	for i := range batch {
-		var err error
-		if results[i], err = st.enqueue(&batch[i]); err != nil {
-			return err
+	for together := true; len(batch) > 0; {
+		n := 1
+		if together && st.plain(batch) {
+			inserted, err := st.insertTen(batch[:ten], results)
+			if err != nil {
+				return err
+			}
+			// Where one id was taken, others will be: such a batch is repeated.
+			if together = inserted; inserted {
+				n = ten
+			}
 		}
+		if n == 1 {
+			var err error
+			if results[0], err = st.enqueue(&batch[0]); err != nil {
+				return err
+			}
+		}
+		batch, results = batch[n:], results[n:]
 	}
 	return nil
 }
@@ -120,7 +134,7 @@ func (st step) insertAssigned(req *driver.EnqueueRequest) (id string, job int64,
 			id = generate()
 			st.store.ids.Unlock()
 		} else {
-			id = "j-" + strconv.FormatInt(draw(&st.counters.ids), 10)
+			id = st.nextID()
 		}
 		if id == "" {
 			continue
@@ -133,25 +147,13 @@ func (st step) insertAssigned(req *driver.EnqueueRequest) (id string, job int64,
 		Err: fmt.Errorf("%d assigned ids in a row were taken; name the ids, or use a generator with more of them", maxIDCollisions)}
 }
 
+// nextID draws an id from the counter.
+func (st step) nextID() string { return "j-" + strconv.FormatInt(draw(&st.counters.ids), 10) }
+
 // insertJob makes the request a job, whatever its dedup key, and wakes its queue. It
 // returns the job's row, or 0 if the id is taken.
 func (st step) insertJob(id string, req *driver.EnqueueRequest) (int64, error) {
-	state, runAt := driver.Waiting, st.now
-	if req.Delay > 0 {
-		state, runAt = driver.Delayed, st.now.Add(req.Delay)
-	}
-	var dedupeKey any
-	dedupeTTL := false
-	if req.Dedupe != nil {
-		dedupeKey, dedupeTTL = optional(req.Dedupe.Key), req.Dedupe.TTL.Set
-	}
-	payload, large := req.Payload, len(req.Payload) >= largePayload
-	if large {
-		payload = nil
-	}
-	result, err := st.session.exec("job_insert", id, state, req.Queue, req.Name, -int64(req.Priority), st.counters.seq+1,
-		req.AttemptsMax, runAt, st.now, dedupeKey, dedupeTTL, encodeMetadata(req.Metadata),
-		encodeSettings(req.Backoff, req.Keep, req.Timeout), encodeTrace(req.Trace), encodeEnvelope(req.Parent), large, payload)
+	result, err := st.session.exec("job_insert", st.columns(nil, id, req, st.counters.seq+1)...)
 	if err != nil {
 		return 0, err
 	}
@@ -164,13 +166,44 @@ func (st step) insertJob(id string, req *driver.EnqueueRequest) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if large {
+	if isLarge(req) {
 		if _, err := st.exec("payload_insert", job, req.Payload); err != nil {
 			return 0, err
 		}
 	}
+	st.tell(req)
+	return job, nil
+}
+
+// tell counts a new job, and wakes its queue.
+func (st step) tell(req *driver.EnqueueRequest) {
+	state := driver.Waiting
+	if req.Delay > 0 {
+		state = driver.Delayed
+	}
 	st.count(req.Queue, req.Name, int64(state), 1)
 	st.queueJobs(req.Queue, 1)
 	st.wake(req.Queue)
-	return job, nil
+}
+
+func isLarge(req *driver.EnqueueRequest) bool { return len(req.Payload) >= largePayload }
+
+// columns appends the values of a new job's columns, as job_insert has them.
+func (st step) columns(args []any, id string, req *driver.EnqueueRequest, seq int64) []any {
+	state, runAt := driver.Waiting, st.now
+	if req.Delay > 0 {
+		state, runAt = driver.Delayed, st.now.Add(req.Delay)
+	}
+	var dedupeKey any
+	dedupeTTL := false
+	if req.Dedupe != nil {
+		dedupeKey, dedupeTTL = optional(req.Dedupe.Key), req.Dedupe.TTL.Set
+	}
+	payload, large := req.Payload, isLarge(req)
+	if large {
+		payload = nil
+	}
+	return append(args, id, state, req.Queue, req.Name, -int64(req.Priority), seq,
+		req.AttemptsMax, runAt, st.now, dedupeKey, dedupeTTL, encodeMetadata(req.Metadata),
+		encodeSettings(req.Backoff, req.Keep, req.Timeout), encodeTrace(req.Trace), encodeEnvelope(req.Parent), large, payload)
 }

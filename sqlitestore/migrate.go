@@ -78,13 +78,21 @@ func (m *Migrations) Newest() int { return len(known) }
 // removes all of Braid's tables, with what is in them. Any number of processes may
 // call it at once.
 func (m *Migrations) To(ctx context.Context, version int) ([]string, error) {
-	steps, err := migrate.To(ctx, &schema{db: m.db}, known, version)
+	var steps []migrate.Step
+	err := whileBusy(ctx, defaultBusyTimeout, func(ctx context.Context) (err error) {
+		steps, err = migrate.To(ctx, &schema{db: m.db}, known, version)
+		return err
+	})
 	return names(steps), storeError("Migrate", err)
 }
 
 // Status tells how each migration stands, in order.
 func (m *Migrations) Status(ctx context.Context) ([]MigrationStatus, error) {
-	applied, err := (&schema{db: m.db}).Applied(ctx)
+	var applied []migrate.Applied
+	err := whileBusy(ctx, defaultBusyTimeout, func(ctx context.Context) (err error) {
+		applied, err = (&schema{db: m.db}).Applied(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, storeError("Migrate", err)
 	}

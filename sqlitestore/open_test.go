@@ -43,6 +43,26 @@ func enqueue(t *testing.T, s driver.Store, reqs ...driver.EnqueueRequest) {
 	}
 }
 
+func TestManyMayOpenAFreshFileAtOnce(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		var opening sync.WaitGroup
+		for range 4 {
+			opening.Go(func() {
+				store, err := sqlitestore.Open(path)
+				if err != nil {
+					t.Errorf("Open: %v", err)
+					return
+				}
+				if err := store.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			})
+		}
+		opening.Wait()
+	}
+}
+
 func TestADatabaseThatIsNotMigratedSaysWhatToRun(t *testing.T) {
 	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
 	mustExec(t, db, "CREATE TABLE users (name TEXT)")

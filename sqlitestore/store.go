@@ -159,10 +159,12 @@ func dataSource(path string, s settings) (string, error) {
 // start looks at the schema and starts the writer. It releases everything if it
 // fails.
 func (s *Store) start(prepareNew bool) error {
-	err := s.askDatabase(context.Background())
-	if err == nil {
-		err = s.prepare(context.Background(), prepareNew)
-	}
+	err := whileBusy(context.Background(), s.busyTimeout, func(ctx context.Context) error {
+		if err := s.askDatabase(ctx); err != nil {
+			return err
+		}
+		return s.prepare(ctx, prepareNew)
+	})
 	if err == nil {
 		err = s.read(context.Background(), "Open", func(on session) error {
 			_, err := first(on, "store_load", func(r row) {

@@ -235,3 +235,37 @@ func TestCloseAnswersCallsThatWait(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A sweep holds the write lock for a chunk at a time, whatever there is to delete.
+func TestASweepOfHistoryDeletesInBoundedSteps(t *testing.T) {
+	s := openForTest(t, WithHistoryTTL(time.Second))
+	const chunks = 5
+	for range chunks {
+		batch := make([]driver.EnqueueRequest, driver.ChunkJobs)
+		for i := range batch {
+			batch[i] = request("")
+		}
+		results, err := s.Enqueue(t.Context(), 0, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := make([]string, len(results))
+		for i, result := range results {
+			ids[i] = result.ID
+		}
+		if _, err := s.Cancel(t.Context(), 0, ids); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := commitsOf(t, s)
+	result, err := s.SweepHistory(t.Context(), 10_000, 10*chunks*driver.ChunkJobs)
+	if err != nil || result.Deleted != chunks*driver.ChunkJobs || result.More {
+		t.Errorf("SweepHistory: %+v, %v; want all %d deleted", result, err, chunks*driver.ChunkJobs)
+	}
+	if commits := commitsOf(t, s) - before; commits < chunks {
+		t.Errorf("%d jobs were deleted in %d transactions, want %d or more", result.Deleted, commits, chunks)
+	}
+	if err := s.CheckInvariants(); err != nil {
+		t.Error(err)
+	}
+}

@@ -13,14 +13,21 @@ needs=(
   "curl curl"        # the commands of the page about the HTTP API are run as a test
   "python3 python3"  # the worker in Python is run as a test
   "redis-server redis-server" # the tests of the Redis store start it on free ports
+  "postgres postgresql"       # the tests of the Postgres store start it on free ports
+  "pgbouncer pgbouncer"       # one of them goes through a pooler
   "chromium chromium"             # the pages of the dashboard are used in a real browser
   "chromedriver chromium-driver"  # which the tests drive
 )
 
+# has reports whether a program is installed. Debian keeps those of Postgres off the PATH.
+has() {
+  command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
+}
+
 missing=()
 for need in "${needs[@]}"; do
   read -r program package <<<"$need"
-  command -v "$program" >/dev/null 2>&1 || missing+=("$package")
+  has "$program" || missing+=("$package")
 done
 [ "${#missing[@]}" -eq 0 ] && exit 0
 
@@ -38,16 +45,21 @@ command -v apt-get >/dev/null 2>&1 || {
 }
 echo "tools/setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
+if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  # The package makes a cluster, and starts it, unless it is told not to.
+  "${as_root[@]}" mkdir -p /etc/postgresql-common
+  echo "create_main_cluster = false" | "${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 
 for package in "${missing[@]}"; do
   case "$package" in
-    redis-server)
+    redis-server | postgresql | pgbouncer)
       if [ -d /run/systemd/system ]; then
-        "${as_root[@]}" systemctl disable --now --quiet redis-server || true
+        "${as_root[@]}" systemctl disable --now --quiet "$package" || true
       else
-        "${as_root[@]}" service redis-server stop >/dev/null 2>&1 || true
+        "${as_root[@]}" service "$package" stop >/dev/null 2>&1 || true
       fi
       ;;
   esac

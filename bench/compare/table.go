@@ -32,6 +32,9 @@ func WriteTable(w io.Writer, figures []Figures, goals []Goal) error {
 	}
 	fmt.Fprintln(t, header+"\t")
 	for _, row := range rows(figures) {
+		if !slices.ContainsFunc(figures, func(f Figures) bool { return row.figure(&f) != 0 }) {
+			continue // nobody has such a figure
+		}
 		line := row.name
 		for i := range figures {
 			line += "\t" + row.format(row.figure(&figures[i]))

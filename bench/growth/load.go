@@ -17,7 +17,7 @@ var loads = []load{
 		return b.fill(work, rows, func(r *driver.EnqueueRequest) { r.Delay = farFuture })
 	}},
 	{"another name", func(b *bed, rows int) error { return b.fill("foreign", rows, nil) }},
-	{"finished", func(b *bed, rows int) error {
+	{finishedLoad, func(b *bed, rows int) error {
 		for rows > 0 {
 			size := min(rows, fillBatch)
 			rows -= size
@@ -42,6 +42,9 @@ var loads = []load{
 		})
 	}},
 }
+
+// finishedLoad is the load of which there may be more than of the others.
+const finishedLoad = "finished"
 
 // fillBatch is how many jobs one call of a load enqueues.
 const fillBatch = 5000

@@ -32,6 +32,7 @@ type meter interface {
 var targets = map[string]func() (target, error){
 	"memory": func() (target, error) { return memory{}, nil },
 	"redis":  newRedis,
+	"sqlite": newSQLite,
 }
 
 func targetNames() []string { return slices.Sorted(maps.Keys(targets)) }

@@ -53,7 +53,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store to measure")
+	flags.StringVar(&store, "store", "memory:", "`URL` of the store to measure")
 	flags.IntVar(&options.Jobs, "jobs", 200_000, "how many jobs the backlog has")
 	flags.IntVar(&options.Concurrency, "concurrency", 100, "how many jobs run at once")
 	flags.IntVar(&options.Producers, "producers", 2*runtime.GOMAXPROCS(0), "how many goroutines enqueue at once")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"github.com/braidmq/braid/internal/storeurl"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,9 +14,26 @@ import (
 
 	"github.com/braidmq/braid/internal/benchmark"
 	"github.com/braidmq/braid/internal/demo"
+	"github.com/braidmq/braid/internal/storeurl"
+	"github.com/braidmq/braid/internal/testserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain gives the default store a folder of its own.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(home{testserver.Main(m)})
+}
+
+type home struct{ tests interface{ Run() int } }
+
+func (h home) Run() int {
+	folder, err := os.MkdirTemp("", "braid-cli-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	os.Setenv("XDG_STATE_HOME", folder)
+	return h.tests.Run()
+}
 
 func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 	for _, test := range []struct {
@@ -66,7 +82,7 @@ func TestHelpNamesTheCommandsAndStores(t *testing.T) {
 		if code != exitOK || stderr != "" {
 			t.Errorf("braid %v: exit code %d, stderr %s", args, code, stderr)
 		}
-		for _, word := range []string{"demo", "bench", "version", "memory:"} {
+		for _, word := range []string{"demo", "bench", "version", "memory:", filepath.Join(os.Getenv("XDG_STATE_HOME"), "braid", "braid.db")} {
 			if !strings.Contains(stdout, word) {
 				t.Errorf("braid %v does not name %s:\n%s", args, word, stdout)
 			}
@@ -115,7 +131,7 @@ func TestADemoCanHaveItsChildrenInAnotherStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := run(t, t.Context(), "demo", "--child-store", "memory:", folder)
-	if code != exitOK || stderr != "" || !strings.Contains(stdout, "(memory store, children in a memory store, ") {
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "(sqlite store, children in a memory store, ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

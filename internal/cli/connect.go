@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,7 @@ type target struct {
 
 func (t *target) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&t.url, "store", "", "`URL` of a server or a store (default $"+storeVariable+", or "+defaultServer+")")
+	flags.StringVar(&t.url, "store", "", "`URL` of a server or a store (default $"+storeVariable+", or "+defaultServer+", or the default store)")
 	flags.StringVar(&t.name, "on", "", "`name` of one of the server's stores (default its default one)")
 	flags.BoolVar(&t.asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("on", cobra.NoFileCompletions) // fails only for a flag that is not there
@@ -56,6 +58,9 @@ func (t *target) connect(ctx context.Context) (client *apiclient.Client, close f
 	url := t.address()
 	if url == "" {
 		url = defaultServer
+		if t.name == "" && !listens(ctx, url) {
+			url = defaultStore()
+		}
 	}
 	if isServer(url) {
 		client, err := apiclient.New(url, os.Getenv(tokenVariable), t.name)
@@ -78,6 +83,18 @@ func (t *target) connect(ctx context.Context) (client *apiclient.Client, close f
 		jobs.Close()
 		store.Close()
 	}, nil
+}
+
+// listens reports whether anybody accepts connections at the address of a URL.
+func listens(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // with connects, and calls do.

@@ -62,7 +62,7 @@ func newDemo() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store that keeps the jobs")
+	flags.StringVar(&store, "store", defaultStore(), "`URL` of the store that keeps the jobs")
 	flags.StringVar(&childStore, "child-store", "", "`URL` of another store, for the jobs of the files")
 	flags.IntVar(&concurrency, "concurrency", 4*runtime.GOMAXPROCS(0), "how many files are read at once")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")

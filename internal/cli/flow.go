@@ -9,7 +9,6 @@ import (
 
 	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/internal/flowtree"
-	"github.com/braidmq/braid/internal/storeurl"
 )
 
 const flowHelp = `flow prints how a flow stands, as a tree: the states and counts of the flow and of the
@@ -50,7 +49,7 @@ func newFlow() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&store, "store", storeurl.Default, "`URL` of the store of the flow's parent")
+	flags.StringVar(&store, "store", defaultStore(), "`URL` of the store of the flow's parent")
 	flags.StringArrayVar(&others, "with", nil, "`NAME=URL` of another store of the program; may be repeated")
 	flags.IntVar(&options.Each, "each", 20, "how many failed, and pending, children of a flow are shown")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -26,7 +26,8 @@ func newMigrate() *cobra.Command {
 		Short: "Bring the schema of a SQL store to a version",
 		Long:  migrateHelp,
 		Example: `  braid migrate up --store sqlite:jobs.db
-  braid migrate status --store sqlite:jobs.db`,
+  braid migrate status --store sqlite:jobs.db
+  braid migrate up --store 'postgres://app@localhost/app?schema=jobs'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

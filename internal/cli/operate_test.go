@@ -18,6 +18,7 @@ import (
 // other commands at it.
 func runServerHere(t *testing.T, args ...string) (url string) {
 	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // its default store
 	ctx, stop := context.WithCancel(context.Background())
 	reader, writer := io.Pipe()
 	done := make(chan int, 1)

@@ -68,7 +68,7 @@ func newServer() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&stores, "store", []string{storeurl.Default}, "`URL` of a store; name=URL for another than the default one; repeatable")
+	flags.StringArrayVar(&stores, "store", []string{defaultStore()}, "`URL` of a store; name=URL for another than the default one; repeatable")
 	flags.StringVar(&listen, "listen", "127.0.0.1:8080", "where to listen, `host:port`; port 0 takes a free one")
 	flags.StringVar(&tokens, "token-file", "", "`file` of tokens and their roles")
 	flags.BoolVar(&hidePayloads, "hide-payloads", false, "do not show payloads and results")

@@ -37,6 +37,13 @@ func openStores(ctx context.Context, url string, others []string) (stores map[st
 	return stores, closeAll, nil
 }
 
+// defaultStore is the URL of the store that commands use which are told no other. It is
+// empty, which refuses to open with the reason, where there can be none.
+func defaultStore() string {
+	url, _ := storeurl.Default()
+	return url
+}
+
 // newClient returns a client on stores that openStores opened.
 func newClient(stores map[string]driver.Store, options ...braid.ClientOption) *braid.Client {
 	for name, store := range stores {

@@ -85,6 +85,15 @@ func storeForms() string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
+// aboutDefaultStore tells where jobs are kept if no store is named.
+func aboutDefaultStore() string {
+	url, err := storeurl.Default()
+	if err != nil {
+		return "There is no default store: " + err.Error() + "."
+	}
+	return "The default store is " + url + ".\nIt is made when it is first used; what is in it stays, and processes may share it."
+}
+
 func or(words []string) string  { return join(words, "or") }
 func and(words []string) string { return join(words, "and") }
 

@@ -319,7 +319,7 @@ func (a *acker) done(runs []*run) {
 		if r.landed != nil {
 			e.land(r)
 		}
-		if e.config.ChildEnded != nil && r.Job.Parent != nil && r.result.Terminal() {
+		if e.config.ChildEnded != nil && r.Job.Parent != nil && (r.result.Terminal() || r.maybeApplied) {
 			e.guard("what follows a child's end", func() { e.config.ChildEnded(r.Job.Parent.ParentStoreKey) })
 		}
 	}

@@ -78,7 +78,7 @@ type Config struct {
 	// OnFailure is called after every failed attempt, in the handler's slot, with a
 	// context that has BaseContext's values.
 	OnFailure func(ctx context.Context, f Failure)
-	// ChildEnded is called when the end of a flow's child is stored, with the key of its
+	// ChildEnded is called when the end of a flow's child is, or may be, stored, with the key of its
 	// parent's store. It must be quick.
 	ChildEnded func(parentStoreKey string)
 	// BaseContext gives handlers' contexts their values; its end does not reach them.

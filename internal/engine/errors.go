@@ -108,8 +108,9 @@ type FanOutDone struct {
 	FailFast bool
 	Children int64
 	// Landed, if not nil, is called once the fan-out is stored, in a goroutine of its
-	// own, with the state that the parent is in. Its context ends when the worker's
-	// grace period does.
+	// own, with the state that the parent is in; or with no state (0), when the answer
+	// to the ack was lost, and it is only known that the run has ended. Its context ends
+	// when the worker's grace period does.
 	Landed func(ctx context.Context, state driver.State)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -13,15 +14,21 @@ import (
 
 // Group puts concurrent calls together: what arrives while a call is under way
 // goes in the next one, all at once. There is no timer and no added wait, and a
-// lone caller makes its call itself. It is safe for concurrent use.
+// lone caller makes its call itself. In a crowd two calls are under way, so that one is
+// prepared while the store works on the other. It is safe for concurrent use.
 type Group[Req, Res any] struct {
 	do       func(ctx context.Context, batch []Req) ([]Res, error)
 	maxBatch int
 
 	mu      sync.Mutex
-	busy    bool
+	flights int // calls under way, or about to be
 	pending []*groupCall[Req, Res]
 }
+
+const (
+	maxFlights = 2
+	crowded    = 8 // callers that wait while a call is under way, for another to begin
+)
 
 // groupCall is one caller's request.
 type groupCall[Req, Res any] struct {
@@ -61,13 +68,17 @@ func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 	}
 	c := &groupCall[Req, Res]{ctx: ctx, req: req}
 	g.mu.Lock()
-	if !g.busy {
-		g.busy = true
+	if g.flights == 0 {
+		g.flights++
 		g.mu.Unlock()
 		return g.alone(c)
 	}
 	c.done = make(chan struct{})
 	g.pending = append(g.pending, c)
+	if g.flights < maxFlights && len(g.pending) >= crowded {
+		g.flights++
+		go g.drain()
+	}
 	g.mu.Unlock()
 
 	select {
@@ -84,9 +95,11 @@ func (g *Group[Req, Res]) alone(c *groupCall[Req, Res]) (Res, error) {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.busy = len(g.pending) > 0; g.busy {
-			go g.drain()
+		if len(g.pending) == 0 {
+			g.flights--
+			return
 		}
+		go g.drain()
 	}()
 	g.send(c.ctx, []*groupCall[Req, Res]{c})
 	return c.res, c.err
@@ -106,6 +119,7 @@ func (g *Group[Req, Res]) drain() {
 			return
 		}
 		g.fly(ctx, f)
+		runtime.Gosched() // to callers that have landed and come back with their next call
 	}
 }
 
@@ -115,7 +129,7 @@ func (g *Group[Req, Res]) takeOff() (*flight[Req, Res], context.Context) {
 	defer g.mu.Unlock()
 	n := min(len(g.pending), g.maxBatch)
 	if n == 0 {
-		g.busy = false
+		g.flights--
 		return nil, nil
 	}
 	f := &flight[Req, Res]{calls: slices.Clone(g.pending[:n])}

@@ -172,7 +172,7 @@ func (e *Engine) timeoutOf(job *driver.Job, h *Handler) time.Duration {
 // land calls what waits for a fan-out to be stored.
 func (e *Engine) land(r *run) {
 	landed, state := r.landed, r.result
-	if landed == nil || state == 0 {
+	if landed == nil || state == 0 && !r.maybeApplied {
 		return
 	}
 	e.aftermath.Go(func() {

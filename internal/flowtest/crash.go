@@ -14,7 +14,7 @@ var (
 	crashNested  = plan{Steps: steps(3, succeed), Flows: []plan{
 		{Steps: steps(4, succeed)}, {Strict: true, Steps: append(steps(2, succeed), step{Do: fail})},
 	}}
-	crashLarge = plan{Steps: steps(1100, succeed)} // more than are enqueued at once
+	crashLarge = plan{Steps: steps(1010, succeed)} // more than are enqueued at once
 )
 
 // death is a point at which a worker dies with a flow in hand.
@@ -26,7 +26,26 @@ type death struct {
 func (d death) String() string { return d.at.String() }
 
 func deathAtEveryStep(t *testing.T, pair Pair) {
-	scenarios(t, atOnce, deaths(pair.Children != nil), func(t *testing.T, d death) { d.survive(t, pair) })
+	separate := pair.Children != nil
+	scenarios(t, atOnce, append(deaths(separate), largeDeaths(separate)...), func(t *testing.T, d death) { d.survive(t, pair) })
+}
+
+func deathBetweenStores(t *testing.T, pair Pair) {
+	scenarios(t, atOnce, deaths(true), func(t *testing.T, d death) { d.survive(t, pair) })
+}
+
+// largeDeaths are deaths with a flow in hand that takes several calls for one step:
+// how it is cut up depends on each store alone, not on the pair.
+func largeDeaths(separate bool) []death {
+	children := childStore
+	if !separate {
+		children = parentStore
+	}
+	var all []death
+	for _, after := range []bool{false, true} {
+		all = append(all, death{point{parentStore, "StageChildren", 2, after}, crashLarge}, death{point{children, "Enqueue", 1, after}, crashLarge})
+	}
+	return all
 }
 
 // deaths are the steps of a flow at which a worker can die.
@@ -41,10 +60,8 @@ func deaths(separate bool) []death {
 		all = append(all, death{point{store, op, nth, false}, p}, death{point{store, op, nth, true}, p})
 	}
 	both(crashLenient, parents, "StageChildren", 0)
-	both(crashLarge, parents, "StageChildren", 2)
 	both(crashLenient, parents, "Ack fan-out", 0)
 	both(crashLenient, children, "Enqueue", 0) // between the ack and the children
-	both(crashLarge, children, "Enqueue", 1)
 	all = append(all, death{point{children, halfEnqueue, 0, false}, crashLenient})
 	both(crashLenient, children, "Ack complete of a child", 0)
 	both(crashLenient, children, "Ack complete of a child", 1) // a step that falters completes later

@@ -47,8 +47,8 @@ var together = []test{
 	{"a flow survives the death of its worker at every step", deathAtEveryStep},
 	{"a flow survives the death of its worker at any call", deathAtAnyCall},
 	{"a flow survives failing, hanging and lost calls", unsteadyCalls},
-	{"flows outlive the outage of a store", outages},
-	{"random flows settle", RandomFlows},
+	{"flows outlive the outage of a store", shortOutages},
+	{"random flows settle", fewRandomFlows},
 }
 
 // Run runs the suite over a pair of stores.
@@ -57,4 +57,19 @@ func Run(t *testing.T, pair Pair) {
 		t.Run(test.name, func(t *testing.T) { test.run(t, pair) })
 	}
 	scenarios(t, 6, together, func(t *testing.T, test test) { test.run(t, pair) })
+}
+
+// between are the tests in which it matters that parents and children live in stores of
+// different kinds.
+var between = []test{
+	{"a parent settles whatever becomes of its children", lostChildren},
+	{"a flow survives the death of its worker at every step", deathBetweenStores},
+	{"a flow survives the death of its worker at any call", deathAtAnyCall},
+	{"flows outlive the long outage of a store", longOutages},
+}
+
+// RunBetween runs the part of the suite that a pair of kinds needs which have both
+// passed [Run]. [RandomFlows] belongs to it too.
+func RunBetween(t *testing.T, pair Pair) {
+	scenarios(t, 6, between, func(t *testing.T, test test) { test.run(t, pair) })
 }

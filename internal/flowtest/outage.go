@@ -7,21 +7,25 @@ import (
 )
 
 // outage is a store that is down for a while.
-type outage struct{ store string }
+type outage struct {
+	store string
+	time  time.Duration
+}
 
 func (o outage) String() string { return "that of " + o.store }
 
 // outages takes the stores down in turn, under load, and parents' and children's
 // together.
-func outages(t *testing.T, pair Pair) {
-	all := []outage{{parentStore}}
+func outages(t *testing.T, pair Pair, time time.Duration) {
+	all := []outage{{parentStore, time}}
 	if pair.Children != nil {
-		all = append(all, outage{childStore})
+		all = append(all, outage{childStore, time})
 	}
 	scenarios(t, atOnce, all, func(t *testing.T, o outage) { o.survive(t, pair) })
 }
 
-const downTime = 2 * time.Second
+func shortOutages(t *testing.T, pair Pair) { outages(t, pair, time.Second) }
+func longOutages(t *testing.T, pair Pair)  { outages(t, pair, 10*time.Second) }
 
 func (o outage) survive(t *testing.T, pair Pair) {
 	r := newRig(t, pair)
@@ -36,7 +40,7 @@ func (o outage) survive(t *testing.T, pair Pair) {
 		return counts.Completed >= 50, fmt.Sprintf("%+v", counts)
 	})
 	end := p.faults[o.store].Fail(true)
-	over := time.Now().Add(downTime)
+	over := time.Now().Add(o.time)
 	finished := r.counts(r.childStoreName()).Completed
 	for i := range during {
 		r.enqueue(fmt.Sprintf("flow %d", before+i), todo)

@@ -14,7 +14,7 @@ import (
 
 const (
 	flowsPerSeed = 20
-	fewSeeds     = 10  // 200 flows
+	fewSeeds     = 4   // in a suite that runs over many pairs
 	manySeeds    = 500 // 10,000 flows, with BRAID_SOAK
 )
 
@@ -24,10 +24,10 @@ type seed uint64
 func (s seed) String() string { return fmt.Sprintf("seed %d", uint64(s)) }
 
 // RandomFlows runs random flows, whose parents and children are cancelled, removed
-// and retried while they run, and some of whose workers die: 200 of them, or 10,000
-// if BRAID_SOAK is set. BRAID_SEED repeats the history of one seed.
-func RandomFlows(t *testing.T, pair Pair) {
-	seeds := make([]seed, fewSeeds)
+// and retried while they run, and some of whose workers die: 20 of them for each of so
+// many seeds, or 10,000 if BRAID_SOAK is set. BRAID_SEED repeats the history of one seed.
+func RandomFlows(t *testing.T, pair Pair, n int) {
+	seeds := make([]seed, n)
 	if os.Getenv("BRAID_SOAK") != "" {
 		seeds = make([]seed, manySeeds)
 	}
@@ -80,6 +80,8 @@ func (s seed) run(t *testing.T, pair Pair) {
 		t.Logf("run it again with BRAID_SEED=%d", uint64(s))
 	}
 }
+
+func fewRandomFlows(t *testing.T, pair Pair) { RandomFlows(t, pair, fewSeeds) }
 
 // drawPlan draws a flow of at most so many levels, with at most so many steps.
 func drawPlan(draw *rand.Rand, level, most int) plan {

@@ -23,7 +23,7 @@ const (
 	lockDuration  = 5 * time.Second
 	shortLock     = 300 * time.Millisecond // where a process dies
 	patience      = 30 * time.Second       // how long a test waits for anything
-	atOnce        = 20                     // how many scenarios of a test
+	atOnce        = 10                     // how many scenarios of a test
 )
 
 // rig is a pair of stores with what a test needs. Processes come and go on it; the

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/sqlitestore"
 )
 
@@ -24,7 +25,7 @@ type Migrator interface {
 // OpenMigrator returns the migrations of the store that a URL names; the caller
 // closes it. A store without migrations, and a URL that Open does not know, are
 // refused.
-func OpenMigrator(_ context.Context, raw string) (Migrator, error) {
+func OpenMigrator(ctx context.Context, raw string) (Migrator, error) {
 	scheme, rest, found := strings.Cut(raw, ":")
 	if !found {
 		return nil, refuse(raw, "has no scheme; use "+known())
@@ -36,6 +37,12 @@ func OpenMigrator(_ context.Context, raw string) (Migrator, error) {
 			return nil, err
 		}
 		return sqlitestore.OpenMigrations(path)
+	case "postgres", "postgresql":
+		m, err := pgstore.OpenMigrations(ctx, strings.ToLower(scheme)+":"+rest)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
 	default:
 		for _, form := range Forms() {
 			if form.Scheme == strings.ToLower(scheme) {

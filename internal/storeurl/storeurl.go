@@ -10,12 +10,9 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
-	"github.com/braidmq/braid/sqlitestore"
 )
-
-// Default is the URL of the store that needs nothing.
-const Default = "memory:"
 
 // Form describes one kind of URL.
 type Form struct {
@@ -29,14 +26,23 @@ func Forms() []Form {
 	return []Form{
 		{Scheme: "memory", Example: "memory:", About: "in this process; gone when it ends"},
 		{Scheme: "sqlite", Example: "sqlite:PATH", About: "in a SQLite file, which processes of one machine may share"},
+		{Scheme: "postgres", Example: "postgres://user:password@localhost:5432/database?schema=public",
+			About: "a Postgres database, with libpq's parameters; made ready by braid migrate up"},
 		{Scheme: "redis", Example: "redis://localhost:6379/0?prefix=braid", About: "a Redis or Valkey server; rediss: with TLS, unix: by socket"},
 	}
 }
 
-// Open opens the store that a URL names; the caller closes it. A URL that Open does
-// not know is a [*driver.InvalidError] that lists those it knows. Errors never show
-// the URL's password.
+// Open opens the store that a URL names, the [Default] one if it is empty; the caller
+// closes it. A URL that Open does not know is a [*driver.InvalidError] that lists those
+// it knows. Errors never show the URL's password.
 func Open(ctx context.Context, raw string) (driver.Store, error) {
+	if raw == "" {
+		standard, err := Default()
+		if err != nil {
+			return nil, err
+		}
+		raw = standard
+	}
 	scheme, rest, found := strings.Cut(raw, ":")
 	if !found {
 		return nil, refuse(raw, "has no scheme; use "+known())
@@ -52,7 +58,9 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		store, err := sqlitestore.Open(path)
+		return openSQLite(raw, path)
+	case "postgres", "postgresql":
+		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {
 			return nil, err
 		}

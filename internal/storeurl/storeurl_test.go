@@ -10,7 +10,7 @@ import (
 )
 
 func TestMemoryOpens(t *testing.T) {
-	for _, raw := range []string{Default, "memory:", "MEMORY:"} {
+	for _, raw := range []string{"memory:", "MEMORY:"} {
 		store, err := Open(t.Context(), raw)
 		if err != nil {
 			t.Fatalf("Open(%q): %v", raw, err)
@@ -25,7 +25,7 @@ func TestMemoryOpens(t *testing.T) {
 }
 
 func TestAnUnknownStoreIsRefusedWithTheOnesThereAre(t *testing.T) {
-	for _, raw := range []string{"", "memory", "mongo://db", "/tmp/x", "://x"} {
+	for _, raw := range []string{"memory", "mongo://db", "/tmp/x", "://x"} {
 		store, err := Open(t.Context(), raw)
 		var invalid *driver.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "store" {
@@ -54,6 +54,20 @@ func TestRedisIsAsked(t *testing.T) {
 		store, err := Open(t.Context(), raw)
 		if !driver.Retryable(err) {
 			t.Errorf("Open(%q) = %v, %v; want an error that can be retried: nobody is there", raw, store, err)
+		}
+	}
+}
+
+func TestPostgresIsAsked(t *testing.T) {
+	for _, raw := range []string{"postgres://127.0.0.1:1/db", "PostgreSQL://ann:hunter2@127.0.0.1:1/db?schema=jobs"} {
+		store, err := Open(t.Context(), raw)
+		if !driver.Retryable(err) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q) = %v, %v; want an error that can be retried: nobody is there", raw, store, err)
+		}
+	}
+	for _, raw := range []string{"postgres://db:port/", "postgres://db/x?schema="} {
+		if _, err := Open(t.Context(), raw); !errors.Is(err, driver.ErrInvalid) {
+			t.Errorf("Open(%q): %v", raw, err)
 		}
 	}
 }

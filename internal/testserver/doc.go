@@ -3,5 +3,5 @@
 // outlives the process that started it.
 //
 // A server that is not installed fails the test that asks for it; `make test` installs
-// what is missing. A test is skipped only where somebody set BRAID_SKIP=redis by hand.
+// what is missing. A test is skipped only where somebody set BRAID_SKIP=redis,postgres by hand.
 package testserver

@@ -3,6 +3,7 @@ package testserver
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -20,9 +21,19 @@ const stopTimeout = 10 * time.Second
 
 // startProcess starts a program that ends, at the latest, when this process does.
 func startProcess(dir, program string, args ...string) (*process, error) {
+	return startProcessAs(nil, nil, dir, program, args...)
+}
+
+// startProcessAs is startProcess as another user, unless owner is nil, and with its
+// output in a file, unless that is nil.
+func startProcessAs(owner *syscall.Credential, output *os.File, dir, program string, args ...string) (*process, error) {
 	p := &process{command: exec.Command(program, args...), done: make(chan struct{})}
 	p.command.Dir = dir
 	p.command.SysProcAttr = attributes()
+	p.command.SysProcAttr.Credential = owner
+	if output != nil {
+		p.command.Stdout, p.command.Stderr = output, output
+	}
 	started := make(chan error)
 	go func() {
 		// The kernel ties a child's life to the thread that started it, so that

@@ -1,19 +1,26 @@
 package testserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 )
 
-// redisVariable is the URL of a running server for [SharedRedis] to use.
-const redisVariable = "BRAID_TEST_REDIS_URL"
+// redisVariable and postgresVariable are the URLs of running servers for [SharedRedis]
+// and [SharedPostgres] to use.
+const (
+	redisVariable    = "BRAID_TEST_REDIS_URL"
+	postgresVariable = "BRAID_TEST_PG_URL"
+)
 
 var shared struct {
 	sync.Mutex
-	redis  *RedisServer
-	failed error
+	redis          *RedisServer
+	failed         error
+	postgres       *PostgresServer
+	postgresFailed error
 }
 
 // SharedRedis returns the URL of a server, without persistence, that the tests of one
@@ -37,6 +44,26 @@ func SharedRedis(t testing.TB) string {
 	return shared.redis.URL()
 }
 
+// SharedPostgres returns the URL of a server that the tests of one package share: the one
+// of BRAID_TEST_PG_URL, or one that the first caller starts. Tests keep apart by schema,
+// and delete nothing that is not theirs. TestMain ends it: see [Main].
+func SharedPostgres(t testing.TB) string {
+	t.Helper()
+	skipIfAsked(t, "postgres")
+	if url := os.Getenv(postgresVariable); url != "" {
+		return url
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.postgres == nil && shared.postgresFailed == nil {
+		shared.postgres, shared.postgresFailed = StartPostgres()
+	}
+	if shared.postgresFailed != nil {
+		t.Fatal(shared.postgresFailed)
+	}
+	return shared.postgres.URL()
+}
+
 // Main runs a package's tests and then ends the servers that they shared. It stands
 // where a *testing.M would:
 //
@@ -58,10 +85,14 @@ func (r run) Run() int {
 func stopShared() error {
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.redis == nil {
-		return nil
+	var failed error
+	if shared.redis != nil {
+		failed = shared.redis.Close()
+		shared.redis = nil
 	}
-	server := shared.redis
-	shared.redis = nil
-	return server.Close()
+	if shared.postgres != nil {
+		failed = errors.Join(failed, shared.postgres.Close())
+		shared.postgres = nil
+	}
+	return failed
 }

@@ -2,19 +2,146 @@
 --
 -- KEYS     1: the prefix
 -- ARGV     1: now; 2: settings; 3: how many items need a new place in the order at most;
---          then for each ack six strings: id, token, kind (a number), exit; for a retry
---          or snooze: the state to go to, runAt (8 bytes); for a fan-out: the number of
---          children, "1" to fail fast; else two empty ones
--- RETURNS  for each ack: the state of the job after it; or −1: no such job, −2: the lock is
+--          then for each ack four strings: id, token, kind, exit. The kind is a digit; for
+--          a retry or snooze the digit of the state to go to and runAt (8 bytes) follow;
+--          for a fan-out "1" to fail fast, else "0", and the number of children
+-- RETURNS  for each ack: the state of the job after it; or 0: no such kind, −1: no such job, −2: the lock is
 --          lost, −3 − n: n children are staged, not as many as the ack says
--- uses: finish, fan_out, stats
+-- uses: head, entry, outbox, stats
 
 -- Acks free memory in the end, so they pass when there is none left: a write that needs
 -- no memory opens the door for the others.
 redis.call('UNLINK', PREFIX)
 
 local COMPLETE, FAIL, CANCEL_ACK, RETRY, SNOOZE, RELEASE, FAN = 1, 2, 3, 4, 5, 6, 7
-local STRIDE = 6
+local FIRST, STRIDE = 4, 4
+
+local ids = {}
+for at = FIRST, #ARGV, STRIDE do
+  ids[#ids + 1] = ARGV[at]
+end
+reserve_seqs(tonumber(ARGV[3]))
+local heads, keys = {}, {}
+for i, id in ipairs(ids) do
+  keys[i] = HEAD .. id
+end
+if #keys > 0 then
+  heads = redis.call('MGET', unpack(keys))
+end
+local watched = redis.call('EXISTS', WATCHED) == 1 and redis.call('HMGET', WATCHED, unpack(ids)) or {}
+
+-- A plain job is active in its first run, and its end concerns nothing but its parent's
+-- outbox, if it is a flow's child: it has no dedup key, no keep, no children, no cancel
+-- requested, and nobody watches it.
+-- Those of one claim have the same bytes in the part of their heads that tells of the run.
+-- So that part is read once, and the others are only compared with it.
+
+local done = {} -- the ids that an item of the batch had
+local ack_plain
+
+do
+  -- read_run reads the run of a head, if it is a plain job's under the token.
+  local function read_run(head, token)
+    local to = static_from(head) - 1
+    local attempts, stalled, entries, _, processed_at, _, _, _, held_by, worker, reason =
+      struct.unpack(RUN_FORMAT, head, RUN_FROM + 2)
+    if held_by ~= token or attempts + stalled + entries > 0 or reason ~= '' then
+      return nil
+    end
+    return { bytes = string.sub(head, RUN_FROM, to), processedAt = processed_at, claimed = number(processed_at),
+      worker = worker, exits = {} }
+  end
+
+  local runs = {} -- token → the run that was read last
+
+  local function run_of(head, token)
+    local run = runs[token]
+    if not run or string.find(head, run.bytes, RUN_FROM, true) ~= RUN_FROM then
+      run = read_run(head, token)
+      runs[token] = run
+    end
+    return run
+  end
+
+  -- ended_run returns the run of a plain job as it is when that has ended: what comes before
+  -- the order of the finish, and after.
+  local function ended_run(run, outcome, exit)
+    local key = outcome .. exit
+    local parts = run.exits[key]
+    if not parts then
+      local last = pack_entry(outcome, run.processedAt, now8, run.worker, exit == '' and 0 or 1, exit)
+      local before = struct.pack('>i4i4i8Bc8c8', 1, 0, 1, 3, run.processedAt, now8)
+      local after = struct.pack('>c8HHHHc0', ZERO8, 0, 0, 0, #last, last)
+      parts = { struct.pack('>H', #before + 8 + #after) .. before, after }
+      run.exits[key] = parts
+    end
+    return parts
+  end
+
+  local actives, counting = bulk('ZREM', ACTIVE), setting('t')
+  local plain_flags = { [RAN] = true, [RAN + APART] = true, [RAN + BOUND] = true, [RAN + BOUND + APART] = true }
+
+  -- ack_plain completes or fails a plain job, or returns nil. It does what ack does, only
+  -- without taking the job apart.
+  function ack_plain(at)
+    local i = (at - FIRST) / STRIDE + 1
+    local id, token, kind, exit, head = ids[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], heads[i]
+    if not head or kind ~= '1' and kind ~= '2' or #exit > INLINE_EXIT or watched[i] or done[id] then
+      return nil
+    end
+    local state, flags = string.byte(head, 1, 2)
+    local run = state == ACTIVE_STATE and plain_flags[flags] and run_of(head, token)
+    if not run then
+      return nil
+    end
+    local static = RUN_FROM + #run.bytes
+    local name, queue, dedupe, keep, parent = struct.unpack('>Bc0Bc0Bc0Bc0Hc0', head, static + 8)
+    if dedupe ~= '' or keep ~= '' then
+      return nil
+    end
+    local ended, outcome = COMPLETED, BY_COMPLETE
+    if kind == '2' then
+      ended, outcome = FAILED, BY_FAIL
+    end
+    if parent ~= '' and seqs_left < 2 then -- an end and its report take one each
+      reserve_seqs(2 * (#ids - i + 1))
+    end
+    local finish, parts = next_seq(), ended_run(run, outcome, exit)
+    new_heads[id] = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
+      parts[2] .. string.sub(head, static)
+    done[id] = true
+    actives[#actives + 1] = id
+    append_pair(bulk('ZADD', ENDED .. ended), now_text, id)
+    append_pair(bulk('ZADD', GROUP .. ended .. ':' .. name), now_text, finish .. id)
+    local sums = counts_of(queue)
+    sums[ACTIVE_STATE], sums[ended] = sums[ACTIVE_STATE] - 1, sums[ended] + 1
+    give_up(token)
+    if counting then
+      stats.add(outcome, queue, number(string.sub(head, 15, 22)), run.claimed)
+    end
+    if parent ~= '' then
+      report_end(id, parent, ended, exit, '')
+    end
+    return ended
+  end
+end
+
+local reply, next_at = {}, FIRST
+while next_at <= #ARGV do
+  local state = ack_plain(next_at)
+  if not state then
+    break
+  end
+  reply[#reply + 1] = state
+  next_at = next_at + STRIDE
+end
+if next_at > #ARGV then
+  stats.write()
+  flush_tally()
+  return reply
+end
+
+-- uses: finish, fan_out
 
 local function ack(at)
   local job = jobs[ARGV[at]]
@@ -24,7 +151,11 @@ local function ack(at)
   if job.state ~= ACTIVE_STATE or job.token ~= ARGV[at + 1] then
     return -2
   end
-  local kind, exit = tonumber(ARGV[at + 2]), ARGV[at + 3]
+  local order, exit = ARGV[at + 2], ARGV[at + 3]
+  local kind = string.byte(order) - 48
+  if kind == 0 then
+    return 0
+  end
   if kind == COMPLETE or kind == FAIL or kind == CANCEL_ACK or kind == RETRY then
     job.attempts = job.attempts + 1
   end
@@ -35,7 +166,7 @@ local function ack(at)
     finish(job, FAILED, BY_FAIL, exit, '')
     return FAILED
   elseif kind == FAN then
-    local state, staged = fan_out(job, ARGV[at + 5] == '1', tonumber(ARGV[at + 4]))
+    local state, staged = fan_out(job, string.sub(order, 2, 2) == '1', tonumber(string.sub(order, 3)))
     return state == 0 and -3 - staged or state
   elseif job.cancel or kind == CANCEL_ACK then
     cancel_job(job)
@@ -47,21 +178,22 @@ local function ack(at)
   if kind == RETRY then
     log(job, BY_RETRY, exit)
   end
-  local state = tonumber(ARGV[at + 4])
-  send_back(job, state, ARGV[at + 5], true)
+  local state = string.byte(order, 2) - 48
+  send_back(job, state, string.sub(order, 3), true)
   return state
 end
 
-local ids = {}
-for at = 4, #ARGV, STRIDE do
-  ids[#ids + 1] = ARGV[at]
-end
-load(ids)
 allow_trims(#ids)
-reserve_seqs(tonumber(ARGV[3]))
-local reply = {}
-for at = 4, #ARGV, STRIDE do
-  reply[#reply + 1] = stats.counted(jobs[ARGV[at]], tonumber(ARGV[at + 2]), ack, at)
+for at = next_at, #ARGV, STRIDE do
+  -- A plain job is held against the trims that are due, too.
+  local state = not next(trims_due) and ack_plain(at)
+  if not state then
+    local i = (at - FIRST) / STRIDE + 1
+    done[ids[i]] = true
+    know(ids[i], heads[i])
+    state = stats.counted(jobs[ids[i]], string.byte(ARGV[at + 2]) - 48, ack, at)
+  end
+  reply[#reply + 1] = state
 end
 trim_all()
 stats.write()

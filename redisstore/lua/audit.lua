@@ -5,7 +5,7 @@
 -- KEYS     1: the prefix
 -- ARGV     1: empty; 2: settings; 3: how many keys of the database to look at, about
 -- RETURNS  how many entries were missing
--- uses: keep, flow_audit, schedule
+-- uses: keep, claimed, flow_audit, schedule
 
 redis.call('UNLINK', PREFIX)
 
@@ -17,6 +17,15 @@ local function demand(key, score, member)
     zadd(key, score, member)
     mended = mended + 1
     return true
+  end
+  return false
+end
+
+local function contains(list, wanted)
+  for _, item in ipairs(list) do
+    if item == wanted then
+      return true
+    end
   end
   return false
 end
@@ -43,7 +52,10 @@ local function audit(job)
     demand(RUNAT .. job.queue, number(job.runAt), job.id)
   elseif state == ACTIVE_STATE then
     demand(ACTIVE, number(job.lockExpiresAt), job.id)
-    sadd(CLAIMED .. job.token, job.id)
+    if not contains(held_by(job.token), job.id) then
+      hold(job.token, { job.id }, 1)
+      mended = mended + 1
+    end
   elseif state == PARKED_STATE then
     demand(PARKED, number(job.enqueuedAt), job.id)
   elseif job.retained then

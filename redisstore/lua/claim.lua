@@ -9,28 +9,198 @@
 -- RETURNS  the number of the latest wake; runAt of the queue's first delayed job (empty:
 --          there is none, or the queue is paused); "1" if the claim ended early, for its
 --          bytes or because it met too many members without a job; how many of the
---          records that follow the token held before; the records
--- uses: place, reply
+--          records that follow the token held before; the records (see lib/reply.lua)
+-- uses: head, claimed, merge, parts
 
 local queue, token, worker, lock_expires, limit, room = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-local FIRST_NAME = 11
 
 -- Claims free memory in the end, so they pass when there is none left: a write that
 -- needs no memory opens the door for the others.
 redis.call('UNLINK', PREFIX)
 
+local ids, records, parts, held = {}, {}, {}, 0 -- what is returned; how many of them were held before
+local apart = {}                               -- id and place of those whose spec lies apart
+local full, used = false, 0
+
+-- fits counts a record of so many bytes in, unless the reply has no room for it.
+local function fits(size)
+  if used + size > room and #ids > 0 then
+    full = true
+    return false
+  end
+  used = used + size
+  return true
+end
+
+-- enter puts a job among those that are returned: by its head, or as a table of which the
+-- head is written when the call ends.
+local function enter(id, record, is_apart)
+  local n = #ids + 1
+  ids[n], records[n] = id, record
+  if is_apart then
+    append_pair(apart, id, n - 1)
+  end
+end
+
+-- The run of a job that was never claimed before.
+local first_run = struct.pack(RUN_FORMAT, 0, 0, 0, 1, now8, ZERO8, ZERO8, lock_expires, #token, token, #worker, worker, 0, '', 0, '')
+first_run = struct.pack('>H', #first_run) .. first_run
+
+local plain_flags = {} -- of a job that was never claimed → what they are then
+for _, ttl in ipairs({ 0, 2 }) do
+  for _, bound in ipairs({ 0, BOUND }) do
+    for _, apart in ipairs({ 0, APART }) do
+      plain_flags[ttl + bound + apart] = string.char(ACTIVE_STATE, RAN + ttl + bound + apart)
+    end
+  end
+end
+
+-- take_plain claims a job that was never claimed before, by putting the run into its head,
+-- without taking it apart. It returns nil if the job is another, and false if the reply has
+-- no room for it.
+local function take_plain(id, head, member, source)
+  if not head then
+    return nil
+  end
+  local state, flags = string.byte(head, 1, 2)
+  local begins = state == WAITING and plain_flags[flags]
+  if not begins or string.sub(head, 7, 14) .. id ~= member or
+    string.find(head, source.names, RUN_FROM + 8, true) ~= RUN_FROM + 8 then
+    return nil
+  end
+  if not fits(#id + struct.unpack('>I4', head, RUN_FROM)) then
+    return false
+  end
+  head = begins .. string.sub(head, 3, RUN_FROM - 1) .. first_run .. string.sub(head, RUN_FROM)
+  new_heads[id] = head
+  enter(id, head, flags >= APART)
+  return true
+end
+
+local names = { unpack(ARGV, 11) }
+local paused, block, looked, taken = false, 0, 0, {}
+local members, sources, heads, at = {}, {}, {}, 1
+
+-- next_page reads the next best members, and the heads of their jobs.
+local function next_page()
+  members, sources = next_members(limit - #ids, block)
+  local keys = {}
+  for i, member in ipairs(members) do
+    keys[i] = HEAD .. string.sub(member, 9)
+  end
+  heads, at, looked = redis.call('MGET', unpack(keys)), 1, looked + #members
+end
+
+-- take_all claims. It stops at a job that is not plain, unless take knows how to claim
+-- those; then it can be called again, to go on with that.
+local function take_all(take)
+  while not full and #ids < limit do
+    if at > #members then
+      if looked >= 2 * limit then
+        full = true
+        return true
+      elseif not heap[1] then
+        return true
+      end
+      next_page()
+    end
+    while at <= #members and not full do
+      local source, id = sources[at], string.sub(members[at], 9)
+      source.names = source.names or struct.pack('>Bc0Bc0', #source.name, source.name, #queue, queue)
+      local done = take_plain(id, heads[at], members[at], source)
+      if done == nil then
+        if not take then
+          return false
+        end
+        done = take(id, heads[at], members[at], source)
+      end
+      if done ~= false then
+        -- Of each lane the best were taken, or had no job.
+        taken[source.key] = (taken[source.key] or 0) + 1
+        at = at + 1
+      end
+    end
+  end
+  return true
+end
+
+-- start opens the lanes.
+local function start()
+  paused = redis.call('ZSCORE', PAUSED, queue)
+  if not paused and not full and #ids < limit then
+    block = open_sources(queue, names, limit - #ids)
+  end
+end
+
+-- write_claims takes the claimed jobs out of their lanes, and collects their locks.
+local function write_claims()
+  for key, n in pairs(taken) do
+    redis.call('ZREMRANGEBYRANK', key, 0, n - 1)
+  end
+  local n = #ids - held
+  if n == 0 then
+    return
+  end
+  local actives, expires = bulk('ZADD', ACTIVE), score_text(number(lock_expires))
+  for i = held + 1, #ids do
+    append_pair(actives, expires, ids[i])
+  end
+  local sums = counts_of(queue)
+  sums[WAITING], sums[ACTIVE_STATE] = sums[WAITING] - n, sums[ACTIVE_STATE] + n
+  hold(token, ids, held + 1)
+end
+
+-- answer composes the reply, when everything is written.
+local function answer()
+  local delayed = not paused and redis.call('ZRANGE', DELAYED .. queue, 0, 0, 'WITHSCORES')[2] or ''
+  local reply = { redis.call('HGET', WAKES, '') or '0', delayed, full and #ids < limit and '1' or '0', held, #ids }
+  for i, id in ipairs(ids) do
+    local record = records[i]
+    append_pair(reply, id, record.head or record)
+  end
+  put_specs(reply, apart)
+  for _, text in ipairs(parts) do
+    reply[#reply + 1] = text
+  end
+  return reply
+end
+
+local due = redis.call('ZRANGEBYSCORE', DELAYED .. queue, '-inf', now, 'LIMIT', 0, tonumber(ARGV[9]))
+local simple = #due == 0 and ARGV[10] == ''
+if simple then
+  start()
+  if take_all() then
+    write_claims()
+    flush_tally()
+    return answer()
+  end
+end
+
+-- uses: place, flow
+
+-- enter_job is enter for a job as a table.
+local function enter_job(job)
+  if not fits(#job.id + sizes_of(job)) then
+    return false
+  end
+  enter(job.id, job, spec_is_apart(job))
+  if job.flow then
+    put_part(parts, #ids - 1, 'm', manifest_of(job))
+  end
+  return true
+end
+
 -- promote makes due delayed jobs waiting.
-local function promote(most)
-  local due = redis.call('ZRANGEBYSCORE', DELAYED .. queue, '-inf', now, 'LIMIT', 0, most)
+local function promote()
   if #due == 0 then
     return
   end
-  local ids = {}
+  local due_ids = {}
   for i, member in ipairs(due) do
-    ids[i] = string.sub(member, 9)
+    due_ids[i] = string.sub(member, 9)
   end
-  load(ids)
-  for i, id in ipairs(ids) do
+  load(due_ids)
+  for i, id in ipairs(due_ids) do
     local job = jobs[id]
     if job and job.state == DELAYED_STATE and job.queue == queue and ranked(job) == due[i] then
       detach(job)
@@ -45,179 +215,52 @@ end
 
 -- resume returns the jobs that the token holds in this queue, best first.
 local function resume()
-  local ids, held = redis.call('SMEMBERS', CLAIMED .. token), {}
-  load(ids)
-  for _, id in ipairs(ids) do
+  local held_ids, list = held_by(token), {}
+  load(held_ids)
+  for _, id in ipairs(held_ids) do
     local job = jobs[id]
     if job and job.state == ACTIVE_STATE and job.token == token and job.queue == queue then
-      held[#held + 1] = job
+      list[#list + 1] = job
     end
   end
-  table.sort(held, function(a, b)
+  table.sort(list, function(a, b)
     if a.priority ~= b.priority then
       return a.priority > b.priority
     end
     return number(a.seq) < number(b.seq)
   end)
-  return held
+  return list
 end
 
--- A source hands out the members of one lane, best first. Its block holds members and
--- scores in turn.
-local function refill(source, size)
-  source.block = redis.call('ZRANGE', source.key, source.from, source.from + size - 1, 'WITHSCORES')
-  source.from, source.at = source.from + size, 1
-  return #source.block > 0
-end
-
--- look reads the rank of a source's next member.
-local function look(source)
-  source.member = source.block[source.at]
-  source.score, source.seq = tonumber(source.block[source.at + 1]), number(source.member)
-end
-
-local function better(a, b)
-  if a.score ~= b.score then
-    return a.score < b.score
-  end
-  return a.seq < b.seq
-end
-
--- The sources that have a member left are a heap.
-local heap = {}
-
-local function sink(i)
-  while true do
-    local best = i
-    for child = 2 * i, 2 * i + 1 do
-      if heap[child] and better(heap[child], heap[best]) then
-        best = child
-      end
-    end
-    if best == i then
-      return
-    end
-    heap[i], heap[best] = heap[best], heap[i]
-    i = best
-  end
-end
-
--- open_sources puts the lanes with waiting jobs into the heap.
-local function open_sources(wanted)
-  local seen, block = {}, #ARGV == FIRST_NAME and wanted or math.max(4, math.ceil(wanted / (#ARGV - FIRST_NAME + 1)))
-  for i = FIRST_NAME, #ARGV do
-    local name = ARGV[i]
-    if not seen[name] then
-      seen[name] = true
-      local source = { key = LANE .. scoped(queue, name), from = 0 }
-      if refill(source, block) then
-        look(source)
-        heap[#heap + 1] = source
-      end
-    end
-  end
-  for i = math.floor(#heap / 2), 1, -1 do
-    sink(i)
-  end
-  return block
-end
-
--- step moves the best source to its next member.
-local function step(block)
-  local source = heap[1]
-  source.at = source.at + 2
-  if source.at > #source.block and not refill(source, block) then
-    heap[1] = heap[#heap]
-    heap[#heap] = nil
-  else
-    look(source)
-  end
-  if heap[1] then
-    sink(1)
-  end
-end
-
--- next_members returns up to so many members, best first, and the lanes they are in.
-local function next_members(wanted, block)
-  local members, keys = {}, {}
-  while #members < wanted and heap[1] do
-    members[#members + 1] = heap[1].member
-    keys[#keys + 1] = heap[1].key
-    step(block)
-  end
-  return members, keys
-end
-
-local expires_text = score_text(number(lock_expires))
-
--- hold locks a waiting job; its member leaves the lane with those before it.
-local function hold(job)
-  local actives, holds, sums = bulk('ZADD', ACTIVE), bulk('SADD', CLAIMED .. token), counts_of(queue)
-  actives[#actives + 1], actives[#actives + 2] = expires_text, job.id
-  holds[#holds + 1] = job.id
-  sums[WAITING], sums[ACTIVE_STATE] = sums[WAITING] - 1, sums[ACTIVE_STATE] + 1
-  job.state, job.processedAt, job.lockExpiresAt, job.token, job.worker = ACTIVE_STATE, now8, lock_expires, token, worker
-  save(job)
-end
-
-local claimed, held, full, used = {}, 0, false, 0
-
--- enter adds a job to the claimed ones, unless it does not fit.
-local function enter(job)
-  local size = size_of(job)
-  if used + size > room and #claimed > 0 then
-    full = true
+-- take_job claims whatever job. A member without a job is taken as well.
+local function take_job(id, head, member, source)
+  know(id, head)
+  local job = jobs[id]
+  if not job or job.state ~= WAITING or ranked(job) ~= member or lane_of(job) ~= source.key then
+    return true
+  elseif not enter_job(job) then
     return false
   end
-  used = used + size
-  claimed[#claimed + 1] = job
+  job.state, job.processedAt, job.lockExpiresAt, job.token, job.worker = ACTIVE_STATE, now8, lock_expires, token, worker
+  save(job)
   return true
 end
 
-promote(tonumber(ARGV[9]))
-if ARGV[10] ~= '' then
-  local list = resume()
-  for i = tonumber(ARGV[10]) + 1, #list do
-    if #claimed == limit or not enter(list[i]) then
-      break
-    end
-  end
-  held = #claimed
-end
-flush_orders()
-local delayed = ''
-if not redis.call('ZSCORE', PAUSED, queue) then
-  local block, looked, taken = 0, 0, {}
-  if #claimed < limit and not full then
-    block = open_sources(limit - #claimed)
-  end
-  while not full and #claimed < limit and heap[1] do
-    local members, keys = next_members(limit - #claimed, block)
-    local ids = {}
-    for i, member in ipairs(members) do
-      ids[i] = string.sub(member, 9)
-    end
-    load(ids)
-    for i, id in ipairs(ids) do
-      local job = jobs[id]
-      if job and job.state == WAITING and ranked(job) == members[i] and lane_of(job) == keys[i] then
-        if not enter(job) then
-          break
-        end
-        hold(job)
+if not simple then
+  promote()
+  if ARGV[10] ~= '' then
+    local list = resume()
+    for i = tonumber(ARGV[10]) + 1, #list do
+      if #ids == limit or not enter_job(list[i]) then
+        break
       end
-      taken[keys[i]] = (taken[keys[i]] or 0) + 1
     end
-    looked = looked + #members
-    full = full or looked >= 2 * limit
+    held = #ids
   end
-  -- Of each lane the best were taken, or had no job.
-  for key, n in pairs(taken) do
-    redis.call('ZREMRANGEBYRANK', key, 0, n - 1)
-  end
-  delayed = redis.call('ZRANGE', DELAYED .. queue, 0, 0, 'WITHSCORES')[2] or ''
+  flush_orders()
+  start()
 end
+take_all(take_job)
+write_claims()
 finish_call()
-local reply = { redis.call('HGET', WAKES, '') or '0', delayed, full and #claimed < limit and '1' or '0', held }
-put_records(reply, 4, claimed)
-return reply
+return answer()

@@ -1,26 +1,80 @@
 -- Inserts a batch of jobs.
 --
 -- KEYS     1: the prefix
--- ARGV     1: now; 2: settings; 3: how many jobs have neither id nor dedup key; then for
---          each job: its id (empty: to be assigned), "g" if the id came from a generator
---          (else empty), and the strings of lib/insert.lua
--- RETURNS  for each job, in order: an id; "0" inserted, "1" a duplicate of that id, "2"
---          the generated id is taken: then nothing was done for this job and those after
---          it, and the reply ends
--- uses: insert, dedupe
+-- ARGV     1: now; 2: settings; 3: how many jobs have neither id nor dedup key; 4: "1" if
+--          none has a dedup key; 5: how many shapes there are; then the shapes of
+--          lib/insert.lua; then for each job: the number of its shape, behind "g" if the
+--          id came from a generator; its id (empty: to be assigned); and the other strings
+--          of lib/insert.lua
+-- RETURNS  a number, if all jobs were inserted: where it had no id, the first job has
+--          j-<the number + 1>, the second j-<the number + 2> and so on. Else for each job, in
+--          order: an id; "0" inserted, "1" a duplicate of that id, "2" the generated id is
+--          taken: then nothing was done for this job and those after it, and the reply ends
+-- uses: insert
 
-local STRIDE = 2 + REQUEST_STRINGS
+local STRIDE = 5
+local FIRST_SHAPE, shapes = 6, {}
+local FIRST = FIRST_SHAPE + ARGV[5] * SHAPE_STRINGS
+for i = 1, ARGV[5] do
+  local shape = read_shape(FIRST_SHAPE + (i - 1) * SHAPE_STRINGS)
+  shapes['' .. i], shapes['g' .. i] = shape, shape
+end
+
+-- insert_plain inserts the batch, if no job has a dedup key and all ids are free: then one
+-- command tells, and no job's record has to be looked at. It returns the reply, or nil if
+-- it did nothing.
+local function insert_plain()
+  local n = (#ARGV - FIRST + 1) / STRIDE
+  local base = redis.call('HINCRBY', META, 'seq', n) - n
+  local ids, members, heads, seen, at = {}, {}, {}, {}, FIRST
+  for i = 1, n do
+    local id, shape, seq = ARGV[at + 1], shapes[ARGV[at]], struct.pack('>i8', base + i)
+    if id == '' then
+      id = string.format('j-%d', base + i)
+    end
+    if seen[id] then
+      return nil
+    end
+    ids[i], members[i], seen[id] = id, seq .. id, true
+    heads[2 * i - 1], heads[2 * i] = HEAD .. id, shape.core .. seq .. shape.times .. ARGV[at + 2]
+    at = at + STRIDE
+  end
+  if redis.call('MSETNX', unpack(heads)) == 0 then
+    return nil
+  end
+  at = FIRST
+  for i = 1, n do
+    local id = ids[i]
+    enter_job(id, members[i], shapes[ARGV[at]])
+    if ARGV[at + 3] ~= '' then
+      append_pair(values, SPEC .. id, ARGV[at + 3])
+    end
+    at = at + STRIDE
+  end
+  flush_tally()
+  return base
+end
+
+if ARGV[4] == '1' then
+  local reply = insert_plain()
+  if reply then
+    return reply
+  end
+end
+
+-- uses: insert_one, place, dedupe
+
 local MAX_COLLISIONS = 100
 
--- Ids are drawn from the counter in order, and no more than are needed.
+-- Ids are drawn from the counter of seqs in order.
 local drawn, drawn_to = 0, 0
 
 local function draw(n)
-  drawn_to = redis.call('HINCRBY', META, 'id', n)
+  drawn_to = redis.call('HINCRBY', META, 'seq', n)
   drawn = drawn_to - n
   local ids = {}
   for i = 1, n do
-    ids[i] = 'j-' .. string.format('%d', drawn + i)
+    ids[i] = string.format('j-%d', drawn + i)
   end
   load(ids)
 end
@@ -31,7 +85,7 @@ local function assign_id()
       draw(1)
     end
     drawn = drawn + 1
-    local id = 'j-' .. string.format('%d', drawn)
+    local id = string.format('j-%d', drawn)
     if not exists(id) then
       return id
     end
@@ -41,22 +95,22 @@ end
 
 -- meet_dedupe looks for a live entry in a request's way, and does to it and its job what
 -- the request asks for. It returns the id of the job that the entry names, or nil.
-local function meet_dedupe(at)
-  local name, dedupe = ARGV[at], ARGV[at + 7]
+local function meet_dedupe(shape, tail, spec, dedupe)
   local ends, marks, key = string.sub(dedupe, 1, 8), string.byte(dedupe, 9), string.sub(dedupe, 10)
-  local entry = read_dedupe(name, key)
+  local entry = read_dedupe(shape.name, key)
   if not entry or not holds(entry) then
     return nil
   end
   local job = dedupe_job(entry)
   local replace = bit_of(marks, 4) and job and job.state == DELAYED_STATE and not job.flow
   if replace then
-    local new = parse(job.id, ARGV[at + 3] .. job.seq .. ARGV[at + 4] .. now8 .. ARGV[at + 5])
+    flush_entrances(shapes)
+    local new = parse(job.id, new_head(shape, job.seq, tail))
     detach(job)
     job.priority, job.runAt = new.priority, new.runAt
     change_static(job, job.dedupe, new.keep, spec_of(new), sizes_of(new))
     attach(job)
-    write(SPEC .. job.id, ARGV[at + 6] ~= '' and ARGV[at + 6])
+    write(SPEC .. job.id, spec ~= '' and spec)
     wake(job.queue)
   end
   if entry.window and bit_of(marks, 1) and (replace or bit_of(marks, 2)) then
@@ -67,10 +121,10 @@ local function meet_dedupe(at)
 end
 
 local ids, needed = {}, 0
-for at = 4, #ARGV, STRIDE do
+for at = FIRST, #ARGV, STRIDE do
   needed = needed + 1
-  if ARGV[at] ~= '' then
-    ids[#ids + 1] = ARGV[at]
+  if ARGV[at + 1] ~= '' then
+    ids[#ids + 1] = ARGV[at + 1]
   end
 end
 load(ids)
@@ -80,19 +134,19 @@ end
 reserve_seqs(needed)
 
 local reply = {}
-for at = 4, #ARGV, STRIDE do
-  local id, generated, request = ARGV[at], ARGV[at + 1] == 'g', at + 2
-  local dedupe = ARGV[request + 7]
+for at = FIRST, #ARGV, STRIDE do
+  local shape, id, tail, spec, dedupe = unpack(ARGV, at, at + STRIDE - 1)
+  local generated = string.byte(shape) == 103
+  shape = shapes[shape]
   local duplicate = id ~= '' and not generated and exists(id) and id
   if not duplicate and dedupe ~= '' then
-    duplicate = meet_dedupe(request)
+    duplicate = meet_dedupe(shape, tail, spec, dedupe)
   end
   if duplicate then
     id = duplicate
   else
     if generated and exists(id) then
-      reply[#reply + 1] = id
-      reply[#reply + 1] = '2'
+      append_pair(reply, id, '2')
       break
     end
     if id == '' then
@@ -101,15 +155,14 @@ for at = 4, #ARGV, STRIDE do
         return redis.error_reply('TAKEN ' .. MAX_COLLISIONS .. ' assigned ids in a row were taken')
       end
     end
-    put_job(id, request)
+    put_job(id, shape, tail, spec)
     if dedupe ~= '' then
       local window = bit_of(string.byte(dedupe, 9), 1)
-      write_dedupe({ name = ARGV[request], key = string.sub(dedupe, 10), ends = string.sub(dedupe, 1, 8),
+      write_dedupe({ name = shape.name, key = string.sub(dedupe, 10), ends = string.sub(dedupe, 1, 8),
         window = window, id = id })
     end
   end
-  reply[#reply + 1] = id
-  reply[#reply + 1] = duplicate and '1' or '0'
+  append_pair(reply, id, duplicate and '1' or '0')
 end
 finish_call()
 return reply

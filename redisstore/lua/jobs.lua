@@ -24,5 +24,5 @@ for _, id in ipairs(ids) do
   looked = looked + 1
 end
 local reply = { looked }
-put_records(reply, 1, found)
+put_records(reply, found)
 return reply

@@ -119,5 +119,5 @@ end
 redis.call('DEL', SCRATCH)
 finish_call()
 local reply = { more and '1' or '0', last_score, last_id }
-put_records(reply, 3, found)
+put_records(reply, found)
 return reply

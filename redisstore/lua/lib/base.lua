@@ -12,6 +12,8 @@ local COMPLETED, FAILED, CANCELLED = 5, 6, 7
 -- The outcomes of the ledger.
 local BY_COMPLETE, BY_RETRY, BY_FAIL, BY_STALL, BY_CANCEL, BY_FAN_OUT = 1, 2, 3, 4, 5, 6
 
+local ZERO8 = '\0\0\0\0\0\0\0\0'
+
 local now8 = ARGV[1]
 local settings = ARGV[2]
 

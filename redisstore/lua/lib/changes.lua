@@ -1,25 +1,11 @@
--- The changes of a call, collected and made at its end, each key once. So a script that
--- is refused for want of memory has changed nothing: taking out comes first, and once
--- anything was written the server lets the rest pass. What is collected here cannot be
--- read from the server before flush.
--- uses: base
+-- The single changes of a call, collected and made at its end, each key once, with those
+-- of lib/tally.lua.
+-- uses: tally
 
 local zset_changes, zset_keys = {}, {}
 local set_changes, set_keys = {}, {}
-local BULK_COMMANDS = { 'ZREM', 'SREM', 'ZADD', 'SADD' }
-local bulks = { ZREM = {}, SREM = {}, ZADD = {}, SADD = {} } -- command → key → its arguments
 local value_changes = {} -- key → value, or false to delete the key
-local values = {}        -- keys and values in turn, for MSET
 local field_values = {}  -- hash → field → value, or false to delete the field
-local counts = {}        -- queue → state, or 0 for all → how many more
-local woken = {}         -- queues to wake
-
--- each calls redis with the arguments in pieces that fit the stack of Lua.
-local function each(command, key, args)
-  for from = 1, #args, 4000 do
-    redis.call(command, key, unpack(args, from, math.min(from + 3999, #args)))
-  end
-end
 
 -- zadd puts a member into a sorted set, or moves it. zrem takes it out.
 local function zadd(key, score, member)
@@ -70,29 +56,6 @@ local function put(key, field, value)
   fields[field] = value
 end
 
--- bulk returns the arguments of a ZADD, ZREM, SADD or SREM, for a script to append to
--- that changes many members: score and member in turn, or members. What it takes out is
--- taken out before anything is entered; it must not take out what it has entered.
-local function bulk(command, key)
-  local keys = bulks[command]
-  local args = keys[key]
-  if not args then
-    args = {}
-    keys[key] = args
-  end
-  return args
-end
-
--- counts_of returns what changes of a queue's numbers of jobs, by state; 0: of all.
-local function counts_of(queue)
-  local sums = counts[queue]
-  if not sums then
-    sums = { [0] = 0, 0, 0, 0, 0, 0, 0, 0 }
-    counts[queue] = sums
-  end
-  return sums
-end
-
 -- count moves a number of jobs of a queue into a state; resident changes how many the
 -- queue holds.
 local function count(queue, state, delta)
@@ -102,16 +65,6 @@ end
 
 local function resident(queue, delta)
   count(queue, 0, delta)
-end
-
--- wake wakes the waiters of a queue when the call ends.
-local function wake(queue)
-  woken[queue] = true
-end
-
--- publish sends a message on a channel.
-local function publish(channel, message)
-  redis.call(setting('s') and 'SPUBLISH' or 'PUBLISH', channel, message)
 end
 
 -- flush_orders makes the collected changes of sorted sets and sets.
@@ -134,17 +87,12 @@ local function flush_orders()
       args[#args + 1] = member
     end
   end
-  for _, command in ipairs(BULK_COMMANDS) do
-    for key, args in pairs(bulks[command]) do
-      each(command, key, args)
-    end
-    bulks[command] = {}
-  end
+  flush_bulks()
   zset_changes, zset_keys, set_changes, set_keys = {}, {}, {}, {}
 end
 
--- flush_values makes the collected changes of strings, and deletes keys.
-local function flush_values()
+-- flush_keys sets and deletes the collected keys.
+local function flush_keys()
   local unset = {}
   for key, value in pairs(value_changes) do
     if value then
@@ -157,10 +105,8 @@ local function flush_values()
   for from = 1, #unset, 4000 do
     redis.call('UNLINK', unpack(unset, from, math.min(from + 3999, #unset)))
   end
-  for from = 1, #values, 4000 do
-    redis.call('MSET', unpack(values, from, math.min(from + 3999, #values)))
-  end
-  value_changes, values = {}, {}
+  flush_values()
+  value_changes = {}
 end
 
 -- flush_fields makes the collected changes of the fields of hashes.
@@ -181,55 +127,12 @@ local function flush_fields()
   field_values = {}
 end
 
--- flush_counts makes the collected changes of counters. A queue without a job is
--- forgotten.
-local function flush_counts()
-  local total = {}
-  for queue, sums in pairs(counts) do
-    local key = COUNTSQ .. queue
-    local left = sums[0] ~= 0 and redis.call('HINCRBY', key, 'all', sums[0])
-    if left and left <= 0 then
-      redis.call('UNLINK', key, LANES .. queue)
-      redis.call('ZREM', QUEUES, queue)
-      redis.call('HDEL', WAKES, queue)
-    elseif sums[0] > 0 then
-      redis.call('ZADD', QUEUES, 0, queue)
-    end
-    for state = 1, 7 do
-      if sums[state] ~= 0 then
-        total[state] = (total[state] or 0) + sums[state]
-        if not left or left > 0 then
-          redis.call('HINCRBY', key, state, sums[state])
-        end
-      end
-    end
-  end
-  for state, sum in pairs(total) do
-    if sum ~= 0 then
-      redis.call('HINCRBY', COUNTS, state, sum)
-    end
-  end
-  counts = {}
-end
-
--- flush_wakes numbers the wakes, and tells those who wait for one.
-local function flush_wakes()
-  local turn
-  for queue in pairs(woken) do
-    turn = turn or redis.call('HINCRBY', WAKES, '', 1)
-    redis.call('HSET', WAKES, queue, turn)
-    if redis.call('SREM', ARMED, queue) == 1 then
-      publish(WAKE .. queue, turn)
-    end
-  end
-  woken = {}
-end
-
 -- flush makes all collected changes.
 local function flush()
   flush_orders()
-  flush_values()
+  flush_keys()
   flush_fields()
   flush_counts()
+  flush_holds()
   flush_wakes()
 end

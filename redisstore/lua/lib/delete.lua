@@ -28,7 +28,8 @@ local function delete(job)
   zrem(LISTN .. job.name, job.id)
   resident(job.queue, -1)
   erase(HEAD .. job.id)
-  if job.specTo < job.specFrom then
+  new_heads[job.id] = nil
+  if spec_is_apart(job) then
     erase(SPEC .. job.id)
   end
   if job.entries > 0 then

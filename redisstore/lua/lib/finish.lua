@@ -6,8 +6,7 @@ local function unlock(job)
   if job.token == '' then
     return
   end
-  local claimed = bulk('SREM', CLAIMED .. job.token)
-  claimed[#claimed + 1] = job.id
+  give_up(job.token)
   abandon_staged(job)
   job.token, job.worker, job.lockExpiresAt, job.cancel = '', '', ZERO8, false
 end
@@ -22,7 +21,7 @@ local function finish(job, state, outcome, exit, reason)
   attach(job)
   free_dedupe(job)
   if job.parent ~= '' then
-    report_end(job, state, exit, reason)
+    report_end(job.id, job.parent, state, exit, reason)
   end
   announce_end(job, state, exit, reason)
   if job.flow and owes_cascades(job) then

@@ -1,13 +1,25 @@
 -- Inserting jobs.
--- uses: place
+-- uses: tally, lane
 
--- A request for a job is eight strings, which jobArgs of enqueue.go composes: name,
--- queue, score in its lane, core (the first 6 bytes of its head), runAt (8 bytes), tail
--- (the head behind enqueuedAt), spec (empty: it is in the tail), and dedupe (see
--- lib/dedupe.lua; empty: none).
-local REQUEST_STRINGS = 8
+-- What jobs of a batch have in common is their shape, five strings: name, queue, score in
+-- the lane, core (the first 6 bytes of the head), runAt (8 bytes). Besides, a job has
+-- three: tail (the head behind enqueuedAt), spec (empty: it is in the tail), and dedupe
+-- (see lib/dedupe.lua; empty: none). jobShape and jobArgs of enqueue.go compose them.
+local SHAPE_STRINGS = 5
 
--- What the jobs of one queue and name enter, until flush_orders.
+local function read_shape(at)
+  local shape = {}
+  shape.name, shape.queue, shape.score, shape.core, shape.runAt = unpack(ARGV, at, at + SHAPE_STRINGS - 1)
+  shape.times = shape.runAt .. now8
+  return shape
+end
+
+-- new_head returns the head of a new job.
+local function new_head(shape, seq, tail)
+  return shape.core .. seq .. shape.times .. tail
+end
+
+-- What the jobs of one queue and name enter, until the bulks are flushed.
 local entrances = {}
 
 local function entrance(queue, name)
@@ -18,50 +30,44 @@ local function entrance(queue, name)
   end
   local way = names[name]
   if not way then
-    way = { lane = bulk('ZADD', lane_key(queue, name)), lists = { bulk('ZADD', LIST) }, sums = counts_of(queue) }
-    if setting('q') then
-      way.lists[2] = bulk('ZADD', LISTQ .. queue)
-    end
-    if setting('n') then
-      way.lists[#way.lists + 1] = bulk('ZADD', LISTN .. name)
-    end
+    way = { lane = bulk('ZADD', lane_key(queue, name)), list = bulk('ZADD', LIST), sums = counts_of(queue) }
+    way.queueList = setting('q') and bulk('ZADD', LISTQ .. queue)
+    way.nameList = setting('n') and bulk('ZADD', LISTN .. name)
     names[name] = way
     wake(queue)
   end
   return way
 end
 
--- put_job inserts the job that ARGV requests from a position on, under an id that is
--- free.
-local function put_job(id, at)
-  local name, queue, score, core, run_at, tail, spec = unpack(ARGV, at, at + 6)
-  local seq, way = next_seq(), entrance(queue, name)
+-- enter_job puts a new job into its orders, and counts it. member is its seq and id.
+local function enter_job(id, member, shape)
+  local way = shape.way or entrance(shape.queue, shape.name)
   local sums = way.sums
+  shape.way = way
   sums[0] = sums[0] + 1
-  if string.byte(core) == WAITING then
+  if string.byte(shape.core) == WAITING then
     if #way.lane == 0 then
-      sadd(LANES .. queue, name)
+      local lanes = bulk('SADD', LANES .. shape.queue)
+      lanes[#lanes + 1] = shape.name
     end
-    way.lane[#way.lane + 1] = score
-    way.lane[#way.lane + 1] = seq .. id
+    append_pair(way.lane, shape.score, member)
     sums[WAITING] = sums[WAITING] + 1
   else
-    local due = score_text(number(run_at))
-    zadd(DELAYED .. queue, due, seq .. id)
-    zadd(RUNAT .. queue, due, id)
+    local due = score_text(number(shape.runAt))
+    append_pair(bulk('ZADD', DELAYED .. shape.queue), due, member)
+    append_pair(bulk('ZADD', RUNAT .. shape.queue), due, id)
     sums[DELAYED_STATE] = sums[DELAYED_STATE] + 1
   end
-  for _, list in ipairs(way.lists) do
-    list[#list + 1] = now_text
-    list[#list + 1] = id
-  end
-  insert_head(id, core .. seq .. run_at .. now8 .. tail)
-  if spec ~= '' then
-    write(SPEC .. id, spec)
-  end
+  append_pair(way.list, now_text, id)
+  if way.queueList then append_pair(way.queueList, now_text, id) end
+  if way.nameList then append_pair(way.nameList, now_text, id) end
 end
 
--- exists reports whether there is a job of that id, which load has looked for.
-local function exists(id)
-  return jobs[id] or new_heads[id] or jobs[id] == nil and get(id)
+-- flush_entrances makes what was collected, for those who take out what was entered.
+local function flush_entrances(shapes)
+  flush_bulks()
+  entrances = {}
+  for _, shape in pairs(shapes) do
+    shape.way = nil
+  end
 end

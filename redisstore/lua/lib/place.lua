@@ -1,26 +1,9 @@
 -- Where a job lies: the orders of its state, the counters, the list indexes.
--- uses: record
+-- uses: record, lane
 
 -- ranked is a job's member in the orders where its seq decides.
 local function ranked(job)
   return job.seq .. job.id
-end
-
--- Keys that are put together once per call, by queue and name.
-local lane_keys = {}
-
-local function lane_key(queue, name)
-  local keys = lane_keys[queue]
-  if not keys then
-    keys = {}
-    lane_keys[queue] = keys
-  end
-  local key = keys[name]
-  if not key then
-    key = LANE .. scoped(queue, name)
-    keys[name] = key
-  end
-  return key
 end
 
 local function lane_of(job)
@@ -60,21 +43,4 @@ local function detach(job)
     zrem(PARKED, job.id)
   end
   count(job.queue, state, -1)
-end
-
--- Seqs are drawn from the counter in one go where a call knows how many it needs.
-local seq_next, seqs_left = 0, 0
-
-local function reserve_seqs(n)
-  if n > seqs_left then
-    seq_next = redis.call('HINCRBY', META, 'seq', n) - n + 1
-    seqs_left = n
-  end
-end
-
--- next_seq returns a seq behind all others.
-local function next_seq()
-  reserve_seqs(1)
-  seq_next, seqs_left = seq_next + 1, seqs_left - 1
-  return bytes(seq_next - 1)
 end

@@ -1,5 +1,5 @@
 -- The heads of jobs. record.go reads and writes the same layout.
--- uses: changes
+-- uses: changes, head
 --
 -- A job is a table: id, state, priority, seq, runAt, enqueuedAt (8 bytes each), name,
 -- queue, dedupe (key; empty: none), ttl (whether that was taken with a ttl), keep (packed;
@@ -10,12 +10,9 @@
 -- unless active), reason, retained (whether retention has it), last (the latest ledger
 -- entry, packed; empty: none).
 --
--- Beside these: head (as it was read or written last), specFrom and specTo (where in the
--- head the spec is; specTo < specFrom: in the key SPEC), dirty.
-
-local RUN_FORMAT = '>i4i4i8Bc8c8c8c8Hc0Hc0Hc0'
-local ZERO8 = '\0\0\0\0\0\0\0\0'
-local STATIC_FROM, NAMES_FROM = 31, 39 -- where in a head the sizes, the names begin
+-- Beside these: head (as it was read or written last), staticFrom and specFrom (where in
+-- the head the part that compose takes over as it stands begins, and the spec at its end;
+-- that is empty if it lies in the key SPEC), dirty.
 
 -- What a job's table does not hold is as here: a small table is quickly made.
 local ABSENT = { __index = {
@@ -24,15 +21,10 @@ local ABSENT = { __index = {
   lockExpiresAt = ZERO8, token = '', worker = '', reason = '', retained = false, last = '', dirty = false,
 } }
 
--- bit_of tells whether the bit of that value is set in a byte.
-local function bit_of(byte, value)
-  return byte % (2 * value) >= value
-end
-
 -- parse_run reads the part that a job has once it was claimed or has ended.
-local function parse_run(job, head, at)
-  local attempts, stalled, entries, marks, processed_at, finished_at, finish, lock_expires_at, token, worker, reason =
-    struct.unpack(RUN_FORMAT, head, at)
+local function parse_run(job, head)
+  local attempts, stalled, entries, marks, processed_at, finished_at, finish, lock_expires_at, token, worker, reason, last =
+    struct.unpack(RUN_FORMAT, head, RUN_FROM + 2)
   job.processedAt = bit_of(marks, 1) and processed_at
   job.lockExpiresAt, job.token, job.worker = lock_expires_at, token, worker
   if attempts > 0 then job.attempts = attempts end
@@ -40,22 +32,21 @@ local function parse_run(job, head, at)
   if entries > 0 then job.entries = entries end
   if bit_of(marks, 2) then job.finishedAt, job.finish = finished_at, finish end
   if reason ~= '' then job.reason = reason end
+  if last ~= '' then job.last = last end
 end
 
 local function parse(id, head)
   local state, flags, priority, seq, run_at, enqueued_at = struct.unpack('>BBi4c8c8c8', head)
-  local name, queue, dedupe, keep, parent, spec_size, spec_from = struct.unpack('>Bc0Bc0Bc0Bc0Hc0H', head, NAMES_FROM)
-  local run_size, run_from = struct.unpack('>H', head, spec_from + spec_size)
+  local from, ran = static_from(head), bit_of(flags, RAN)
+  local name, queue, dedupe, keep, parent, spec_from = struct.unpack('>Bc0Bc0Bc0Bc0Hc0', head, from + 8)
   local job = setmetatable({
-    id = id, head = head, specFrom = spec_from, specTo = spec_from + spec_size - 1,
+    id = id, head = head, staticFrom = from, specFrom = spec_from,
     state = state, priority = priority, seq = seq, runAt = run_at, enqueuedAt = enqueued_at, name = name, queue = queue,
     processedAt = false, lockExpiresAt = ZERO8, token = '', worker = '',
   }, ABSENT)
-  if run_size > 0 then
-    parse_run(job, head, run_from)
+  if ran then
+    parse_run(job, head)
   end
-  local last = struct.unpack('>Hc0', head, run_from + run_size)
-  if last ~= '' then job.last = last end
   if dedupe ~= '' then job.dedupe = dedupe end
   if keep ~= '' then job.keep = keep end
   if parent ~= '' then job.parent = parent end
@@ -78,53 +69,58 @@ end
 
 -- sizes_of returns how many bytes a job's spec has, and how many of them are metadata.
 local function sizes_of(job)
-  local size, meta_size = struct.unpack('>I4I4', job.head, STATIC_FROM)
+  local size, meta_size = struct.unpack('>I4I4', job.head, job.staticFrom)
   return size, meta_size
 end
 
 -- spec_of returns a job's spec; empty: it lies in the key SPEC.
 local function spec_of(job)
-  return string.sub(job.head, job.specFrom, job.specTo)
+  return string.sub(job.head, job.specFrom)
+end
+
+local function spec_is_apart(job)
+  return job.specFrom > #job.head
 end
 
 -- change_static changes what compose takes over from the head as it stands: dedup key,
 -- keep, and the spec with its sizes.
 local function change_static(job, dedupe, keep, spec, size, meta_size)
-  local static = struct.pack('>I4I4Bc0Bc0Bc0Bc0Hc0Hc0', size, meta_size, #job.name, job.name, #job.queue, job.queue,
-    #dedupe, dedupe, #keep, keep, #job.parent, job.parent, #spec, spec)
+  local static = struct.pack('>I4I4Bc0Bc0Bc0Bc0Hc0', size, meta_size, #job.name, job.name, #job.queue, job.queue,
+    #dedupe, dedupe, #keep, keep, #job.parent, job.parent)
   job.dedupe, job.keep = dedupe, keep
-  job.head = string.sub(job.head, 1, STATIC_FROM - 1) .. static .. string.sub(job.head, job.specTo + 1)
-  job.specTo = STATIC_FROM - 1 + #static
-  job.specFrom = job.specTo - #spec + 1
+  job.head = string.sub(job.head, 1, job.staticFrom - 1) .. static .. spec
+  job.specFrom = job.staticFrom + #static
   save(job)
 end
 
+-- compose returns a job's head as the job is now.
 local function compose(job)
-  local run, last = '', job.last
+  local run = ''
   if job.processedAt or job.finishedAt or job.entries > 0 or job.attempts > 0 or job.stalled > 0 then
     run = struct.pack(RUN_FORMAT, job.attempts, job.stalled, job.entries,
       (job.processedAt and 1 or 0) + (job.finishedAt and 2 or 0),
       job.processedAt or ZERO8, job.finishedAt or ZERO8, job.finish, job.lockExpiresAt,
-      #job.token, job.token, #job.worker, job.worker, #job.reason, job.reason)
+      #job.token, job.token, #job.worker, job.worker, #job.reason, job.reason, #job.last, job.last)
+    run = struct.pack('>H', #run) .. run
   end
   local flags = (job.cancel and 1 or 0) + (job.ttl and 2 or 0) + (job.flow and 4 or 0) + (job.retained and 8 or 0) +
-    (job.staged and 16 or 0)
+    (job.staged and 16 or 0) + (run ~= '' and RAN or 0) + (spec_is_apart(job) and APART or 0) +
+    ((job.dedupe ~= '' or job.keep ~= '' or job.parent ~= '') and BOUND or 0)
   return struct.pack('>BBi4', job.state, flags, job.priority) .. job.seq .. job.runAt .. job.enqueuedAt ..
-    string.sub(job.head, STATIC_FROM, job.specTo) .. struct.pack('>Hc0Hc0', #run, run, #last, last)
+    run .. string.sub(job.head, job.staticFrom)
 end
 
 -- The jobs that this call has met, by id; false: there is none. Everything works on
 -- these, so that the items of a batch act one after the other.
 local jobs = {}
 
--- Heads of jobs that this call has inserted, by id, until get parses them.
-local new_heads = {}
-
 -- load reads the heads of some ids, unless they are known already.
 local function load(ids)
   local keys, missing = {}, {}
   for _, id in ipairs(ids) do
-    if jobs[id] == nil and not new_heads[id] then
+    if jobs[id] == nil and new_heads[id] then
+      jobs[id] = parse(id, new_heads[id])
+    elseif jobs[id] == nil then
       jobs[id] = false
       missing[#missing + 1] = id
       keys[#keys + 1] = HEAD .. id
@@ -141,6 +137,14 @@ local function load(ids)
   end
 end
 
+-- know enters a job whose head was read already, unless it is known, or was changed.
+local function know(id, head)
+  if jobs[id] == nil then
+    head = new_heads[id] or head
+    jobs[id] = head and parse(id, head)
+  end
+end
+
 -- get returns the job of an id, or false.
 local function get(id)
   if jobs[id] == nil then
@@ -148,13 +152,6 @@ local function get(id)
     jobs[id] = head and parse(id, head)
   end
   return jobs[id]
-end
-
--- insert_head makes a job of a head that the call has put together.
-local function insert_head(id, head)
-  new_heads[id], jobs[id] = head, nil
-  values[#values + 1] = HEAD .. id
-  values[#values + 1] = head
 end
 
 -- head_of returns a job's head.
@@ -165,13 +162,15 @@ local function head_of(job)
   return compose(job)
 end
 
--- flush_heads hands the heads to be written to flush_values, unless the jobs are gone.
+-- flush_heads has the heads of changed jobs written, unless the jobs are gone.
 local function flush_heads()
   for _, job in ipairs(dirty) do
     if jobs[job.id] == job then
-      job.head, job.dirty = compose(job), false
-      values[#values + 1] = HEAD .. job.id
-      values[#values + 1] = job.head
+      local head = compose(job)
+      local longer = #head - #job.head
+      job.head, job.dirty = head, false
+      job.staticFrom, job.specFrom = job.staticFrom + longer, job.specFrom + longer
+      new_heads[job.id] = head
     end
   end
   dirty = {}

@@ -1,29 +1,27 @@
--- Records in replies: five strings each: id, head, spec, exit, manifest. An absent one
--- is empty, as is the spec where it lies in the head.
--- uses: ledger, flow
+-- Records in replies, of jobs as tables.
+-- uses: ledger, flow, parts
 
--- put_records appends the records of some jobs, from position at + 1 on, and returns
--- the last position.
-local function put_records(reply, at, list)
-  local keys, places = {}, {}
-  for _, job in ipairs(list) do
-    if job.specTo < job.specFrom then
-      keys[#keys + 1] = SPEC .. job.id
-      places[#places + 1] = at + 3
+-- put_records appends the records of some jobs.
+local function put_records(reply, list)
+  local apart, parts = {}, {}
+  reply[#reply + 1] = #list
+  for i, job in ipairs(list) do
+    append_pair(reply, job.id, head_of(job))
+    if spec_is_apart(job) then
+      append_pair(apart, job.id, i - 1)
     end
-    reply[at + 1] = job.id
-    reply[at + 2] = head_of(job)
-    reply[at + 3] = ''
-    reply[at + 4] = exit_of(job)
-    reply[at + 5] = job.flow and manifest_of(job) or ''
-    at = at + 5
-  end
-  if #keys > 0 then
-    for i, spec in ipairs(redis.call('MGET', unpack(keys))) do
-      reply[places[i]] = spec or ''
+    local exit = exit_of(job)
+    if exit ~= '' then
+      put_part(parts, i - 1, 'x', exit)
+    end
+    if job.flow then
+      put_part(parts, i - 1, 'm', manifest_of(job))
     end
   end
-  return at
+  put_specs(reply, apart)
+  for _, text in ipairs(parts) do
+    reply[#reply + 1] = text
+  end
 end
 
 -- size_of returns about how many bytes a job's record adds to a page.

@@ -25,6 +25,19 @@ function stats.time(from, to)
   return math.min(math.max(to - from, 0), stats.longest)
 end
 
+-- add counts a run of a job that was runnable from one time on, and claimed at another.
+function stats.add(outcome, queue, runnable, claimed)
+  local key = outcome .. queue
+  local sums = stats.sums[key]
+  if not sums then
+    sums = { 0, 0, 0 }
+    stats.sums[key] = sums
+  end
+  sums[1] = sums[1] + 1
+  sums[2] = sums[2] + stats.time(claimed, now)
+  sums[3] = sums[3] + stats.time(runnable, claimed)
+end
+
 -- counted calls ack, which answers with the state after it, or a refusal below 1, and
 -- counts the run that it ended.
 function stats.counted(job, kind, ack, at)
@@ -35,15 +48,7 @@ function stats.counted(job, kind, ack, at)
   local after = ack(at)
   local outcome = after > 0 and stats.outcome(kind, after)
   if outcome then
-    local key = outcome .. job.queue
-    local sums = stats.sums[key]
-    if not sums then
-      sums = { 0, 0, 0 }
-      stats.sums[key] = sums
-    end
-    sums[1] = sums[1] + 1
-    sums[2] = sums[2] + stats.time(claimed, now)
-    sums[3] = sums[3] + stats.time(runnable, claimed)
+    stats.add(outcome, job.queue, runnable, claimed)
   end
   return after
 end

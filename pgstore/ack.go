@@ -1,0 +1,137 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// Ack implements [driver.Consumer].
+func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	results := make([]driver.AckResult, len(batch))
+	if len(batch) == 0 {
+		return results, s.serves(ctx)
+	}
+	trims := len(batch) + trimsBeyondBatch
+	for from := 0; from < len(batch); {
+		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
+		if err := s.ackChunk(ctx, now, batch[from:to], results[from:to], &trims); err != nil {
+			return results[:from], partial(from, err)
+		}
+		from = to
+	}
+	return results, nil
+}
+
+func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
+	left, err := s.ackPlain(ctx, now, batch, results)
+	if len(left) == 0 || err != nil {
+		return err
+	}
+	ids := make([]string, len(left))
+	for n, i := range left {
+		ids[n] = batch[i].ID
+	}
+	budget := *trims
+	return s.transact(ctx, "Ack", now, func(t *tx) error {
+		*trims = budget
+		t.trims = trims
+		recs, err := t.load(ids)
+		if err != nil {
+			return err
+		}
+		for _, i := range left {
+			state, err := t.ack(recs[batch[i].ID], &batch[i])
+			if err != nil && !isItemRefusal(err) {
+				return err
+			}
+			results[i] = driver.AckResult{State: state, Err: err}
+		}
+		t.flush()
+		return nil
+	})
+}
+
+// isItemRefusal reports whether an error refuses one item of a batch, of which then
+// nothing was applied.
+func isItemRefusal(err error) bool {
+	var state *driver.StateError
+	return errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrLockLost) ||
+		errors.Is(err, driver.ErrInvalid) || errors.As(err, &state)
+}
+
+// ack settles one run.
+func (t *tx) ack(rec *record, a *driver.Ack) (driver.State, error) {
+	switch {
+	case rec == nil || rec.deleted:
+		return 0, driver.ErrNotFound
+	case rec.state != driver.Active || rec.token != a.Token:
+		return 0, driver.ErrLockLost
+	}
+	before := *rec
+	state, err := t.settleRun(rec, a)
+	if err == nil {
+		t.countRun(before, a.Kind, state)
+	}
+	return state, err
+}
+
+// settleRun does what an ack says to the job of a run.
+func (t *tx) settleRun(rec *record, a *driver.Ack) (driver.State, error) {
+	cancel := rec.cancelRequested
+	switch a.Kind {
+	case driver.AckComplete:
+		rec.attemptsMade++
+		return driver.Completed, t.finish(rec, ending{state: driver.Completed, outcome: driver.OutcomeCompleted, exit: a.Exit})
+	case driver.AckFail:
+		rec.attemptsMade++
+		return driver.Failed, t.finish(rec, ending{state: driver.Failed, outcome: driver.OutcomeFailed, exit: a.Exit})
+	case driver.AckCancelled:
+		rec.attemptsMade++
+	case driver.AckRetry:
+		rec.attemptsMade++
+		if !cancel {
+			t.log(rec, driver.OutcomeRetried, a.Exit)
+			return t.putOff(rec, a.Delay)
+		}
+	case driver.AckSnooze:
+		if !cancel {
+			return t.putOff(rec, a.Delay)
+		}
+	case driver.AckRelease:
+		if !cancel {
+			return driver.Waiting, t.sendBack(rec, rec.runAt, driver.Waiting, false)
+		}
+	case driver.AckFanOut:
+		return t.fanOut(rec, a)
+	default:
+		return 0, &driver.InvalidError{Field: "kind", Value: strconv.Itoa(int(a.Kind)),
+			Reason: "is no kind of ack; use one of the constants"}
+	}
+	return driver.Cancelled, t.finish(rec, cancelledEnding)
+}
+
+// putOff sends the job back for now + delay, behind the others.
+func (t *tx) putOff(rec *record, delay driver.Millis) (driver.State, error) {
+	state := driver.Waiting
+	if delay > 0 {
+		state = driver.Delayed
+	}
+	return state, t.sendBack(rec, t.now.Add(delay), state, true)
+}
+
+// chunkEnd returns the end of the chunk that begins at from: as many items as one
+// transaction may take, by number and by size. A larger item goes alone.
+func chunkEnd(from, total, most int, size func(i int) int) int {
+	bytes := 0
+	to := from
+	for ; to < total && to-from < most; to++ {
+		bytes += size(to)
+		if bytes > driver.ChunkBytes && to > from {
+			break
+		}
+	}
+	return to
+}

@@ -1,0 +1,2 @@
+// Package pgstore keeps jobs in Postgres.
+package pgstore

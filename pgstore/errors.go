@@ -1,0 +1,115 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/migrate"
+)
+
+// ErrNoTables is matched when the tables are not there (any more): the schema was
+// never migrated, or another one is looked at.
+var ErrNoTables = errors.New("braid: the database has no Braid tables in this schema; " + migrateHint)
+
+// SQLSTATE codes.
+const (
+	codeSerialization   = "40001"
+	codeDeadlock        = "40P01"
+	codeLockNotThere    = "55P03"
+	codeUniqueViolation = "23505"
+	codeNoTable         = "42P01"
+	codeReadOnly        = "25006"
+	codeQueryCancelled  = "57014"
+)
+
+// sqlState returns the server's code of an error, "" if it is not the server's.
+func sqlState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+// errCollision makes a transaction begin again: what it had read is not so any more.
+var errCollision = errors.New("another transaction was quicker")
+
+// isCollision reports whether a transaction failed for another one, so that nothing of
+// it was applied and it may succeed if it is tried again.
+func isCollision(err error) bool {
+	switch sqlState(err) {
+	case codeSerialization, codeDeadlock, codeLockNotThere:
+		return true
+	}
+	return errors.Is(err, errCollision)
+}
+
+// storeError is what callers get for an error of the operation op. The typed refusals
+// of package driver and the errors of contexts pass through it. changing tells that the
+// statements that failed may have been committed.
+func (s *Store) storeError(ctx context.Context, op string, err error, changing bool) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-s.closing:
+		return driver.ErrClosed
+	default:
+	}
+	if ended := ctx.Err(); ended != nil {
+		return context.Cause(ctx)
+	}
+	if isRefusal(err) {
+		return err
+	}
+	failure := &driver.StoreError{Op: op, Err: err}
+	code := sqlState(err)
+	switch {
+	case code == codeNoTable:
+		failure.Err = errors.Join(ErrNoTables, err)
+	case code == "":
+		// The network, or a server that is not there.
+		failure.Retryable = true
+		failure.OutcomeUnknown = changing && wasSent(err)
+	case retryableCode(code):
+		failure.Retryable = true
+		// A server that goes down may have committed before it said so.
+		failure.OutcomeUnknown = changing && (code[:2] == "57" && code != codeQueryCancelled || code[:2] == "08")
+	}
+	return failure
+}
+
+// retryableCode reports whether the server may do the same later.
+func retryableCode(code string) bool {
+	switch code[:2] {
+	case "08", "40", "53", "57", "58", "55":
+		return true
+	}
+	return code == codeReadOnly
+}
+
+func isRefusal(err error) bool {
+	var known *driver.StoreError
+	var state *driver.StateError
+	var partial *driver.PartialError
+	for _, sentinel := range []error{
+		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
+		driver.ErrListOrderUnsupported, migrate.ErrPending,
+	} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
+}
+
+// partial wraps err so that it tells that the first done items were applied.
+func partial(done int, err error) error {
+	if done == 0 || err == nil {
+		return err
+	}
+	return &driver.PartialError{Applied: done, Err: err}
+}

@@ -1,0 +1,10 @@
+DROP TABLE @watches;
+DROP TABLE @dedupe;
+DROP TABLE @trims;
+DROP TABLE @paused;
+DROP TABLE @changes;
+DROP TABLE @counts;
+DROP TABLE @attempts;
+DROP TABLE @jobs;
+DROP SEQUENCE @ids;
+DROP SEQUENCE @numbers;

@@ -1,0 +1,4 @@
+DROP TABLE @outbox;
+DROP TABLE @requests;
+DROP TABLE @children;
+DROP TABLE @flows;

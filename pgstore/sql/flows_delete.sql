@@ -1,0 +1,1 @@
+DELETE FROM @flows WHERE flow = ANY($1::bigint[]);

@@ -1,0 +1,1 @@
+SELECT flow FROM @flows WHERE standing = 2 ORDER BY turn LIMIT $1::int FOR UPDATE SKIP LOCKED;

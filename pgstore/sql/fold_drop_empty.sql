@@ -1,0 +1,1 @@
+DELETE FROM @counts WHERE jobs = 0;

@@ -1,0 +1,1 @@
+SELECT id FROM @jobs WHERE id = ANY($1::text[]);

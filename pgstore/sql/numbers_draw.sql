@@ -1,0 +1,1 @@
+SELECT nextval(@'numbers') FROM generate_series(1, $1::int);

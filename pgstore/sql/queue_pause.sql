@@ -1,0 +1,1 @@
+INSERT INTO @paused (queue) VALUES ($1::text) ON CONFLICT DO NOTHING;

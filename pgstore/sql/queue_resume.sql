@@ -1,0 +1,1 @@
+DELETE FROM @paused WHERE queue = $1::text;

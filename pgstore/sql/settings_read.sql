@@ -1,0 +1,2 @@
+SELECT current_setting('enable_seqscan'), current_setting('enable_hashjoin'), current_setting('enable_mergejoin'),
+       current_setting('plan_cache_mode'), current_setting('jit');

@@ -1,0 +1,27 @@
+-- Deletes what bounded trims have left over, at most $1 jobs.
+WITH old AS MATERIALIZED (
+  SELECT v.*, g.finished_at AS until_at, g.turn AS until_turn, row_number() OVER () AS n
+  FROM @trims g CROSS JOIN LATERAL (
+    SELECT j.id, j.queue, j.name, j.state, j.flow, j.dedupe_key FROM @jobs j
+    WHERE j.state >= 5 AND j.name = g.name AND j.state = g.state AND j.owing = false
+      AND (j.finished_at, j.turn) < (g.finished_at, g.turn)
+    ORDER BY j.finished_at, j.turn LIMIT $1::int + 1 FOR UPDATE SKIP LOCKED
+  ) AS v
+), gone AS MATERIALIZED (
+  SELECT * FROM old WHERE n <= $1::int
+), jobs AS (
+  DELETE FROM @jobs WHERE id = ANY(ARRAY(SELECT id FROM gone))
+), attempts AS (
+  DELETE FROM @attempts WHERE id = ANY(ARRAY(SELECT id FROM gone))
+), windows AS (
+  UPDATE @dedupe d SET owned = false FROM gone g
+  WHERE g.dedupe_key IS NOT NULL AND d.name = g.name AND d.key = g.dedupe_key AND d.id = g.id
+), flows AS (
+  UPDATE @flows SET standing = 4, asked_turn = NULL, turn = nextval(@'numbers')
+  WHERE flow = ANY(ARRAY(SELECT flow FROM gone WHERE flow IS NOT NULL))
+), counted AS (
+  INSERT INTO @changes (queue, name, state, jobs) SELECT queue, name, state, -count(*) FROM gone GROUP BY 1, 2, 3
+), finished AS (
+  DELETE FROM @trims l WHERE NOT EXISTS (SELECT 1 FROM old o WHERE o.name = l.name AND o.state = l.state AND o.n > $1::int)
+)
+SELECT count(*)::int, EXISTS (SELECT 1 FROM old WHERE n > $1::int) FROM gone;

@@ -1,0 +1,1 @@
+DELETE FROM @watches WHERE watch = ANY($1::bigint[]);

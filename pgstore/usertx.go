@@ -1,0 +1,79 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/braidmq/braid/driver"
+)
+
+// Tx wraps a transaction of the caller's in which jobs are to be enqueued. It must be
+// one on the store's database. With its rollback nothing has happened; with its commit
+// the queues wake. Until then a dedup key or id of such a job makes whoever enqueues the
+// same one wait, and nobody else.
+func Tx(tx pgx.Tx) driver.Tx { return driver.Tx{Handle: tx} }
+
+// EnqueueTx implements [driver.TxProducer]. A failed call leaves nothing of its own
+// in the transaction, which goes on.
+func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	own, ok := tx.Handle.(pgx.Tx)
+	if !ok || own == nil {
+		return nil, &driver.InvalidError{Field: "transaction", Value: fmt.Sprintf("%T", tx.Handle),
+			Reason: "is not one of Postgres; pass pgstore.Tx with a pgx.Tx on the store's database"}
+	}
+	if err := s.serves(ctx); err != nil {
+		return nil, err
+	}
+	results := make([]driver.EnqueueResult, len(batch))
+	if len(batch) == 0 {
+		return results, nil
+	}
+	for try := 1; ; try++ {
+		err := s.enqueueIn(ctx, own, now, batch, results)
+		if err == nil {
+			s.folder.begin()
+			return results, nil
+		}
+		if try == transactTries || !isCollision(err) || !rest(ctx, try) {
+			return nil, s.storeError(ctx, "EnqueueTx", err, false)
+		}
+	}
+}
+
+// enqueueIn enqueues so that its failure undoes what it did, and nothing else.
+func (s *Store) enqueueIn(ctx context.Context, own pgx.Tx, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) error {
+	saved, err := own.Begin(ctx) // a savepoint
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		t := newTx(ctx, s, saved, now)
+		var before [5]string
+		t.scan("settings_read", nil, []any{&before[0], &before[1], &before[2], &before[3], &before[4]})
+		t.exec("settings")
+		if err := t.enqueue(batch, results); err != nil {
+			return err
+		}
+		if len(t.wakes) > 0 {
+			var notes []string
+			for queue := range t.wakes {
+				notes = append(notes, string(noteWake)+fromTransaction+queue)
+			}
+			t.exec("notify", s.channel(), notes)
+		}
+		if err := t.send(); err != nil {
+			return err
+		}
+		t.exec("settings_restore", before[0], before[1], before[2], before[3], before[4])
+		return t.send()
+	}()
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+		defer cancel()
+		_ = saved.Rollback(ctx)
+		return err
+	}
+	return saved.Commit(ctx)
+}

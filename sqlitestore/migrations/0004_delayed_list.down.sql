@@ -1,0 +1,1 @@
+DROP INDEX braid_jobs_delayed_listed;
