@@ -125,6 +125,8 @@ import "strings"
 //	STATS     st:<minute>       hash; the runs that ended in that minute since the epoch, as
 //	                            lib/stats.lua says
 //	MINUTES   minutes           sorted set; the minutes that have stats, score and member
+//	DEPTHS    depths            sorted set; score minute, member <minute> and the numbers of
+//	                            jobs in each state, with spaces between
 //
 // The channels of pub/sub, which cluster clients route like keys:
 //
@@ -147,7 +149,7 @@ var keyNames = map[string]string{
 	"OUTBOX": "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
 	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
 	"WORKERS": "workers", "WORKER": "workers:records", "LAPSES": "workers:lapses",
-	"STATS": "st:", "MINUTES": "minutes",
+	"STATS": "st:", "MINUTES": "minutes", "DEPTHS": "depths",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }
 
