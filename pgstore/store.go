@@ -45,6 +45,8 @@ var (
 	_ driver.CancelWatcher = (*Store)(nil)
 	_ driver.ServerClock   = (*Store)(nil)
 	_ driver.TxProducer    = (*Store)(nil)
+
+	_ driver.GroupedProducer = (*Store)(nil)
 )
 
 // leastConnections is the size of the pool that Open makes, unless the URL has

@@ -35,6 +35,7 @@ type groupCall[Req, Res any] struct {
 	ctx    context.Context
 	req    Req
 	flight *flight[Req, Res] // nil while pending
+	apart  bool              // it is to be sent alone
 	done   chan struct{}     // closed when res and err are final
 	res    Res
 	err    error
@@ -52,7 +53,8 @@ type flight[Req, Res any] struct {
 // batch have left, and whose values are those of the batch's first caller. A
 // [*driver.PartialError] gives each caller its own fate; another error that
 // neither a repetition nor time can mend makes the group send item by item, so
-// that callers do not fail for each other.
+// that callers do not fail for each other; [driver.ErrContended] makes it send them
+// apart, all at once, so that callers do not wait for each other.
 func NewGroup[Req, Res any](do func(ctx context.Context, batch []Req) ([]Res, error), maxBatch int) *Group[Req, Res] {
 	return &Group[Req, Res]{do: do, maxBatch: max(maxBatch, 1)}
 }
@@ -146,10 +148,27 @@ func (g *Group[Req, Res]) fly(ctx context.Context, f *flight[Req, Res]) {
 	defer f.cancel()
 	defer func() {
 		for _, c := range f.calls {
-			close(c.done)
+			if c.apart {
+				go g.flyAlone(c)
+			} else {
+				close(c.done)
+			}
 		}
 	}()
 	g.send(ctx, f.calls)
+}
+
+// flyAlone sends one call that its batch could not take along. It ends with the
+// caller's context at the latest.
+func (g *Group[Req, Res]) flyAlone(c *groupCall[Req, Res]) {
+	defer close(c.done)
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	calls := []*groupCall[Req, Res]{c}
+	g.mu.Lock()
+	c.flight = &flight[Req, Res]{calls: calls, cancel: cancel}
+	g.mu.Unlock()
+	g.send(ctx, calls)
 }
 
 // leave ends the wait of a caller whose context has ended.
@@ -215,11 +234,15 @@ func (g *Group[Req, Res]) send(ctx context.Context, calls []*groupCall[Req, Res]
 		}
 		rest, err = calls[reached:], notSent(partial.Err)
 	}
+	contended := len(calls) > 1 && errors.Is(err, driver.ErrContended)
 	oneByOne := len(calls) > 1 && ctx.Err() == nil && final(err)
 	for i, c := range rest {
-		if oneByOne {
+		switch {
+		case contended:
+			c.apart = true
+		case oneByOne:
 			g.send(ctx, rest[i:i+1])
-		} else {
+		default:
 			c.err = err
 		}
 	}
