@@ -19,10 +19,11 @@ import (
 
 // WorkerOptions configures a worker. The zero value is ready to use.
 type WorkerOptions struct {
-	// Concurrency is how many jobs of each queue run at once. 0 is 10.
+	// Concurrency is how many jobs of each queue run at once. 0 is 10; at most
+	// 1,000,000.
 	Concurrency int
-	// Queues are the queues to work on, each with its own concurrency; a value of 0 is
-	// Concurrency. Nil: the queues of the definitions that have handlers.
+	// Queues are the queues to work on, each with its own concurrency, of at most
+	// 1,000,000; a value of 0 is Concurrency. Nil: the queues of the definitions that have handlers.
 	Queues map[string]int
 	// Timeout bounds the runs of jobs that have no [Timeout] of their own. 0 is none.
 	Timeout time.Duration
@@ -82,6 +83,7 @@ type Failure struct {
 
 const (
 	defaultConcurrency = 10
+	mostConcurrency    = 1_000_000
 	defaultGrace       = 25 * time.Second
 	defaultLock        = 30 * time.Second
 	shortestLock       = 100 * time.Millisecond
@@ -132,6 +134,8 @@ func (o WorkerOptions) validate() error {
 	switch {
 	case o.Concurrency < 1:
 		return refuse("Concurrency", strconv.Itoa(o.Concurrency), "use 1 or more, or 0 for 10")
+	case o.Concurrency > mostConcurrency:
+		return refuse("Concurrency", strconv.Itoa(o.Concurrency), "use at most "+strconv.Itoa(mostConcurrency))
 	case o.Queues != nil && len(o.Queues) == 0:
 		return refuse("Queues", "", "is empty; name the queues to work on, or leave it nil for those of the definitions")
 	case o.Timeout < 0:
@@ -162,6 +166,9 @@ func (o WorkerOptions) validate() error {
 		}
 		if slots < 0 {
 			return refuse("Queues["+queue+"]", strconv.Itoa(slots), "use 1 or more, or 0 for Concurrency")
+		}
+		if slots > mostConcurrency {
+			return refuse("Queues["+queue+"]", strconv.Itoa(slots), "use at most "+strconv.Itoa(mostConcurrency))
 		}
 	}
 	if err := driver.CheckText("WorkerOptions.ID", o.ID, driver.MaxKeyBytes); err != nil {

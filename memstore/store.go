@@ -101,7 +101,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.done == nil {
 		return nil
 	}
 	s.closed = true
@@ -118,6 +118,9 @@ func (s *Store) lock(ctx context.Context) error {
 	}
 	if s.optionErr != nil {
 		return s.optionErr
+	}
+	if s.done == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; make one with memstore.New"}
 	}
 	s.mu.Lock()
 	if s.closed {

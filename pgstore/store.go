@@ -246,6 +246,9 @@ func (s *Store) ServerTime(ctx context.Context) (now driver.Time, err error) {
 
 // Close implements [driver.Store]. Calls under way end with ErrClosed.
 func (s *Store) Close() error {
+	if s.closing == nil {
+		return nil // nobody opened it
+	}
 	s.close.Do(func() {
 		close(s.closing)
 		s.end(driver.ErrClosed)
@@ -261,12 +264,7 @@ func (s *Store) Close() error {
 // enter returns the context for a call, which ends with the store, and what is to be
 // done at its end; or why the store cannot serve the call.
 func (s *Store) enter(ctx context.Context) (context.Context, func(), error) {
-	select {
-	case <-s.closing:
-		return nil, nil, driver.ErrClosed
-	default:
-	}
-	if err := ctx.Err(); err != nil {
+	if err := s.serves(ctx); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -279,6 +277,9 @@ func (s *Store) enter(ctx context.Context) (context.Context, func(), error) {
 
 // serves returns why the store cannot serve a call.
 func (s *Store) serves(ctx context.Context) error {
+	if s.closing == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; open one with pgstore.Open or pgstore.New"}
+	}
 	select {
 	case <-s.closing:
 		return driver.ErrClosed
