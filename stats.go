@@ -79,6 +79,31 @@ func (c *Client) Stats(ctx context.Context, filter StatsFilter) ([]Stat, error) 
 	return stats, nil
 }
 
+// Depth is how many jobs a store held in each state at some time of a minute.
+type Depth struct {
+	Time   time.Time `json:"time"` // the beginning of the minute
+	Counts Counts    `json:"counts"`
+}
+
+// Depths returns how many jobs there were in the minutes that begin in [from, to), as
+// far as a worker or keeper ran then to look. They are kept for 24 hours.
+func (c *Client) Depths(ctx context.Context, from, to time.Time) ([]Depth, error) {
+	ctx, cancel, err := c.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	records, err := c.store.driver.Depths(ctx, driver.TimeOf(from), driver.TimeOf(to))
+	if err != nil {
+		return nil, err
+	}
+	depths := make([]Depth, len(records))
+	for i, record := range records {
+		depths[i] = Depth{Time: record.Minute.Std(), Counts: record.Counts}
+	}
+	return depths, nil
+}
+
 const minute = driver.Millis(time.Minute / time.Millisecond)
 
 // request checks the filter, and fills in what it leaves out.

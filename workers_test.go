@@ -162,3 +162,16 @@ func TestStatsSumUpRuns(t *testing.T) {
 		t.Errorf("of two days: %v", err)
 	}
 }
+
+func TestDepthsAreThoseOfTheStore(t *testing.T) {
+	b := newBench(t)
+	b.enqueueNamed("later", braid.In(time.Hour))
+	at := time.Now().UTC()
+	if err := b.store.SampleDepth(b.ctx, driver.TimeOf(at)); err != nil {
+		t.Fatal(err)
+	}
+	depths, err := b.client.Depths(b.ctx, at.Add(-time.Minute), at.Add(time.Minute))
+	if err != nil || len(depths) != 1 || depths[0] != (braid.Depth{Time: at.Truncate(time.Minute), Counts: braid.Counts{Delayed: 1}}) {
+		t.Errorf("depths: %+v, %v", depths, err)
+	}
+}

@@ -72,6 +72,12 @@ func (k AckKind) Outcome(after State) (Outcome, bool) {
 	return 0, false
 }
 
+// Depth is how many jobs a store held at some time of a minute.
+type Depth struct {
+	Minute Time
+	Counts Counts
+}
+
 // StatsRequest asks for a page of stats.
 type StatsRequest struct {
 	Queues []string // nil: all
@@ -101,4 +107,14 @@ type StatsKeeper interface {
 	// earlier, oldest minutes first, until it has deleted limit of them or more: it may
 	// finish the minute that it is in.
 	SweepStats(ctx context.Context, now Time, limit int) (SweepResult, error)
+
+	// SampleDepth keeps the present Counts of the whole store as those of now's minute,
+	// unless that has some already, or the counting is switched off: any number of
+	// processes may call it once a minute. It deletes those that began StatsKept before
+	// now, or earlier.
+	SampleDepth(ctx context.Context, now Time) error
+
+	// Depths returns the samples of the minutes that begin in [from, to), in order; those
+	// of minutes in which nobody took one are missing.
+	Depths(ctx context.Context, from, to Time) ([]Depth, error)
 }

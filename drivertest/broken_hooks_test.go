@@ -44,6 +44,7 @@ type broken struct {
 
 	workers    func(ctx context.Context, now driver.Time, after string, limit int) (driver.WorkerPage, error)
 	stats      func(ctx context.Context, req driver.StatsRequest) (driver.StatsResult, error)
+	depth      func(ctx context.Context, now driver.Time) error
 	sweepStats func(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error)
 }
 
@@ -284,4 +285,11 @@ func (b *broken) SweepStats(ctx context.Context, now driver.Time, limit int) (dr
 		return b.sweepStats(ctx, now, limit)
 	}
 	return b.Store.SweepStats(ctx, now, limit)
+}
+
+func (b *broken) SampleDepth(ctx context.Context, now driver.Time) error {
+	if b.depth != nil {
+		return b.depth(ctx, now)
+	}
+	return b.Store.SampleDepth(ctx, now)
 }

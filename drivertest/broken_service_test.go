@@ -82,3 +82,18 @@ func statsStayForEver(b *broken) {
 		return b.Store.SweepStats(ctx, math.MinInt64, limit)
 	}
 }
+
+// samplesLate keeps a sample under the minute after its own.
+func samplesLate(b *broken) {
+	b.depth = func(ctx context.Context, now driver.Time) error { return b.Store.SampleDepth(ctx, now+60_000) }
+}
+
+// samplesNoOldOnes forgets to sample once a day has passed.
+func samplesNoOldOnes(b *broken) {
+	b.depth = func(ctx context.Context, now driver.Time) error {
+		if now > driver.Time(driver.StatsKept) {
+			return nil
+		}
+		return b.Store.SampleDepth(ctx, now)
+	}
+}

@@ -119,6 +119,8 @@ var brokenStores = []struct {
 	{"retries count as failures", retriesAreFailures, "Stats/CountRunsByOutcome", true},
 	{"refused acks count", refusedAcksCount, "Stats/OnlyWhatEndsARun", true},
 	{"pages of stats cut minutes", pagesCutMinutes, "Stats/ArePaged", false},
+	{"samples of the depth are late", samplesLate, "Stats/DepthsAreSampled", true},
+	{"samples of the depth end", samplesNoOldOnes, "Stats/DepthsAreKeptForADay", false},
 	{"stats stay for ever", statsStayForEver, "Stats/AreKeptForADay", true},
 
 	{"the outbox misses stalls", outboxMissesStalls, "Outbox/StalledTooOften", true},

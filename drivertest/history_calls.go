@@ -345,6 +345,9 @@ func (c sweepCall) on(s *side, now driver.Time) answer {
 		"dedupe":  func() (driver.SweepResult, error) { return s.store.SweepDedupe(s.ctx, now, c.Limit) },
 		"flows":   func() (driver.SweepResult, error) { return s.store.SweepFlows(s.ctx, now, c.Limit) },
 		"stats": func() (driver.SweepResult, error) {
+			if err := s.store.SampleDepth(s.ctx, now); err != nil {
+				return driver.SweepResult{}, err
+			}
 			return s.store.SweepStats(s.ctx, now.Add(driver.StatsKept-sweptStats), c.Limit)
 		},
 	}[c.Kind]

@@ -224,6 +224,11 @@ func (s *side) dumpRest(line func(format string, args ...any)) error {
 	for _, stat := range stats {
 		line("stat %s", render(stat))
 	}
+	depths, err := s.store.Depths(s.ctx, 0, driver.Time(driver.StatsKept))
+	if err != nil {
+		return err
+	}
+	line("depths %s", render(depths))
 	backlog, err := s.store.OutboxBacklog(s.ctx)
 	line("backlog %s", render(backlog))
 	return err

@@ -52,7 +52,57 @@ func (t *T) sweepStats(now driver.Time, limit int) int {
 	return 0
 }
 
+// sampleDepth keeps the numbers of jobs as those of a minute.
+func (t *T) sampleDepth(now driver.Time) {
+	t.Helper()
+	t.must("SampleDepth", t.Store.SampleDepth(t.ctx, now))
+}
+
+func (t *T) depths(from, to driver.Time) []driver.Depth {
+	t.Helper()
+	depths, err := t.Store.Depths(t.ctx, from, to)
+	t.must("Depths", err)
+	return depths
+}
+
 func init() {
+	register("Stats/DepthsAreSampled",
+		"A sample keeps the numbers of jobs in each state under its minute; the first of a minute stands.",
+		func(t *T) {
+			t.sampleDepth(0)
+			t.insert(60_000, request("a"), request("b"), request("c", inQueue("p"), after(900_000)))
+			t.finished(60_001, request("d", named("d")), driver.Failed)
+			t.sampleDepth(119_999)
+			t.cancel(119_999, "a")
+			t.sampleDepth(119_999)
+			t.sampleDepth(240_000)
+			t.equal("depths", t.depths(0, 240_001), []driver.Depth{
+				{Minute: 0}, {Minute: 60_000, Counts: driver.Counts{Waiting: 2, Delayed: 1, Failed: 1}},
+				{Minute: 240_000, Counts: driver.Counts{Waiting: 1, Delayed: 1, Failed: 1, Cancelled: 1}},
+			})
+			t.equal("depths of a range", t.depths(1, 240_000), []driver.Depth{
+				{Minute: 60_000, Counts: driver.Counts{Waiting: 2, Delayed: 1, Failed: 1}},
+			})
+		})
+
+	register("Stats/DepthsAreKeptForADay",
+		"A sample deletes those that are a day old, or older, and no others.",
+		func(t *T) {
+			for _, at := range []driver.Time{0, 60_000, 120_000} {
+				t.sampleDepth(at)
+			}
+			day := driver.Time(driver.StatsKept)
+			t.sampleDepth(day + 60_000)
+			t.equal("depths", t.depths(0, 2*day), []driver.Depth{{Minute: 120_000}, {Minute: day + 60_000}})
+		})
+
+	registerWith(func() StoreOptions { return StoreOptions{WithoutStats: true} }, "Stats/DepthsSwitchedOff",
+		"A store whose option switches the counting off keeps no samples.",
+		func(t *T) {
+			t.sampleDepth(0)
+			t.equal("depths", t.depths(0, 600_000), []driver.Depth(nil))
+		})
+
 	register("Stats/CountRunsByOutcome",
 		"Every ack that ends a run counts under its minute, queue and outcome, with its run and wait time.",
 		func(t *T) {

@@ -134,6 +134,8 @@ func methods() []method {
 			_, err := s.Stats(ctx, driver.StatsRequest{To: 60_000})
 			return err
 		}},
+		{"SampleDepth", func(ctx context.Context, s driver.Store) error { return s.SampleDepth(ctx, 60_000) }},
+		{"Depths", func(ctx context.Context, s driver.Store) error { _, err := s.Depths(ctx, 0, 60_000); return err }},
 		{"SweepStats", func(ctx context.Context, s driver.Store) error {
 			_, err := s.SweepStats(ctx, driver.Time(driver.StatsKept), 10)
 			return err
@@ -207,6 +209,7 @@ func init() {
 			t.equal("NextRunAt", t.schedule("nightly").NextRunAt, driver.Time(1000))
 			t.equal("workers", workerIDs(t.workers(100)), []string{"worker-1"})
 			t.equal("stats", len(t.stats()), 1)
+			t.equal("depths", len(t.depths(0, 600_000)), 0)
 		})
 
 	register("Store/Closed",

@@ -21,6 +21,18 @@ type Stats struct {
 	Stats []Stat `json:"stats"`
 }
 
+// Depth is how many jobs the store held at some time of a minute.
+type Depth struct {
+	Time   Time         `json:"time" doc:"The beginning of the minute."`
+	Counts braid.Counts `json:"counts"`
+}
+
+// Depths are in order of time. Minutes in which no worker or server ran to look are
+// left out.
+type Depths struct {
+	Depths []Depth `json:"depths"`
+}
+
 func statsEndpoints() []*endpoint {
 	return []*endpoint{
 		{method: get, path: "stats", role: RoleRead, tag: "stats", summary: "Sum up the runs of the last hours, as far as the store counts them",
@@ -31,6 +43,11 @@ func statsEndpoints() []*endpoint {
 				{"stepMinutes", numParam, "How many minutes are summed up, counted from midnight UTC; 1 without it, at most 1,440.", nil},
 				{"byQueue", textParam, "Whether to tell the queues apart.", []string{"true", "false"}},
 			}, reply: Stats{}, serve: readStats},
+		{method: get, path: "stats/depth", role: RoleRead, tag: "stats", summary: "Tell how many jobs there were in the minutes of the last hours",
+			query: []param{
+				{"from", textParam, "The first minute, as a time; an hour before to without it. Samples are kept for 24 hours.", nil},
+				{"to", textParam, "The end, as a time; now without it.", nil},
+			}, reply: Depths{}, serve: readDepths},
 	}
 }
 
@@ -56,6 +73,35 @@ func readStats(c *call) (any, error) {
 	for i, s := range found {
 		reply.Stats[i] = Stat{Time: timeOf(s.Time), Queue: s.Queue, Outcome: s.Outcome, Count: s.Count,
 			RunMs: s.RunTime.Milliseconds(), WaitMs: s.WaitTime.Milliseconds()}
+	}
+	return reply, nil
+}
+
+func readDepths(c *call) (any, error) {
+	to, err := c.query.time("to")
+	if err != nil {
+		return nil, err
+	}
+	if to.IsZero() {
+		if to, err = c.client.Now(); err != nil {
+			return nil, err
+		}
+		to = to.Add(time.Millisecond)
+	}
+	from, err := c.query.time("from")
+	if err != nil {
+		return nil, err
+	}
+	if from.IsZero() {
+		from = to.Add(-time.Hour)
+	}
+	found, err := c.client.Depths(c.ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	reply := Depths{Depths: make([]Depth, len(found))}
+	for i, d := range found {
+		reply.Depths[i] = Depth{Time: timeOf(d.Time), Counts: d.Counts}
 	}
 	return reply, nil
 }

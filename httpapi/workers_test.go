@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid"
+	"github.com/braidmq/braid/driver"
 )
 
 func TestWorkersThatLeaseAreListed(t *testing.T) {
@@ -70,6 +71,20 @@ func TestStatsCountRuns(t *testing.T) {
 	if old := get(url.Values{"to": {past}}); len(old) != 0 {
 		t.Errorf("of the past: %+v", old)
 	}
+	if err := b.store.SampleDepth(t.Context(), driver.TimeOf(time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	var depths Depths
+	b.do("GET", "/api/v1/stats/depth", nil).ok(&depths)
+	if len(depths.Depths) != 1 || depths.Depths[0].Counts != (braid.Counts{Completed: 1, Failed: 2}) {
+		t.Errorf("depths: %+v", depths)
+	}
+	b.do("GET", "/api/v1/stats/depth?to="+past, nil).ok(&depths)
+	if len(depths.Depths) != 0 {
+		t.Errorf("depths of the past: %+v", depths)
+	}
+	b.do("GET", "/api/v1/stats/depth?from=1", nil).refused(http.StatusBadRequest, CodeInvalid, "from")
+	b.do("GET", "/api/v1/stats/depth?to=1", nil).refused(http.StatusBadRequest, CodeInvalid, "to")
 	for query, field := range map[string]string{
 		"from=yesterday": "from", "to=1": "to", "stepMinutes=0": "stepMinutes", "stepMinutes=2000": "stepMinutes", "byQueue=maybe": "byQueue",
 		"from=2001-01-01T00:00:00Z": "from", "to=2001-01-01T00:00:00Z&from=2002-01-01T00:00:00Z": "from",

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,7 +13,7 @@ import (
 type holdings struct {
 	Jobs, Queues, Names, Active, Claims, Expiry, Surplus, Dedupes, DedupeEnds        int
 	Schedules, Due, FlowOrders, Abandoned, Outbox, Boxes, Waiters, Finished, Cancels int
-	Stats, Workers, WorkerEnds                                                       int
+	Stats, Depths, Workers, WorkerEnds                                               int
 }
 
 func (s *Store) holdings() holdings {
@@ -25,7 +26,7 @@ func (s *Store) holdings() holdings {
 		Schedules: s.schedules.byKey.Len(), Due: s.schedules.due.Len(), Abandoned: len(s.flows.abandoned),
 		Outbox: len(s.outbox.entries), Boxes: len(s.outbox.boxes), Waiters: len(s.wakes.waiters),
 		Finished: len(s.finished), Cancels: len(s.cancels),
-		Stats: s.stats.minutes.Len(), Workers: s.workers.byID.Len(), WorkerEnds: s.workers.expiring.Len(),
+		Stats: s.stats.minutes.Len(), Depths: s.stats.depths.Len(), Workers: s.workers.byID.Len(), WorkerEnds: s.workers.expiring.Len(),
 	}
 	for _, order := range s.flows.orders {
 		h.FlowOrders += order.Len()
@@ -227,8 +228,12 @@ func (x *scatter) step() error {
 	case 17:
 		return s.BeatWorker(ctx, x.now, driver.WorkerRecord{ID: fmt.Sprint("w", x.r.IntN(30)), ExpiresAt: x.now + driver.Time(x.r.IntN(300))})
 	}
-	_, err := pick(x.r, s.SweepHistory, s.SweepDedupe, s.SweepFlows, s.SweepStats)(ctx, x.now, x.r.IntN(6))
+	_, err := pick(x.r, s.SweepHistory, s.SweepDedupe, s.SweepFlows, s.SweepStats, x.sampleDepth)(ctx, x.now, x.r.IntN(6))
 	return err
+}
+
+func (x *scatter) sampleDepth(ctx context.Context, now driver.Time, _ int) (driver.SweepResult, error) {
+	return driver.SweepResult{}, x.s.SampleDepth(ctx, now)
 }
 
 // removeAll ends and removes everything, by the store's own means.
@@ -280,6 +285,10 @@ func (x *scatter) removeAll() error {
 		if err := s.BeatWorker(ctx, x.now, driver.WorkerRecord{ID: "last", ExpiresAt: x.now + 1}); err != nil {
 			return err
 		}
+	}
+	s.withoutStats = true // so that the next sample only deletes
+	if err := s.SampleDepth(ctx, x.now); err != nil {
+		return err
 	}
 	return s.ForgetWorker(ctx, "last")
 }

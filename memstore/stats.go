@@ -15,6 +15,7 @@ type statBook struct {
 	minutes btree.Map[driver.Time, minuteStats]
 	latest  minuteStats // of the minute latestAt; nil before the first run
 	at      driver.Time
+	depths  btree.Map[driver.Time, driver.Counts]
 }
 
 type minuteStats map[statKey]*driver.Stat
@@ -112,4 +113,39 @@ func (s *Store) SweepStats(ctx context.Context, now driver.Time, limit int) (dri
 			s.stats.latest = nil
 		}
 	}
+}
+
+// SampleDepth implements [driver.StatsKeeper].
+func (s *Store) SampleDepth(ctx context.Context, now driver.Time) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	depths := &s.stats.depths
+	for {
+		if at, _, ok := depths.Min(); !ok || at > now.Add(-driver.StatsKept) {
+			break
+		}
+		depths.PopMin()
+	}
+	if _, known := depths.Get(now.Minute()); !known && !s.withoutStats {
+		depths.Set(now.Minute(), s.counts.public())
+	}
+	return nil
+}
+
+// Depths implements [driver.StatsKeeper].
+func (s *Store) Depths(ctx context.Context, from, to driver.Time) ([]driver.Depth, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var found []driver.Depth
+	s.stats.depths.Ascend(from, func(at driver.Time, counts driver.Counts) bool {
+		if at < to {
+			found = append(found, driver.Depth{Minute: at, Counts: counts})
+		}
+		return at < to
+	})
+	return found, nil
 }

@@ -26,12 +26,13 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 }
 
 func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
-	if done, err := s.ackPlain(ctx, now, batch, results); done || err != nil {
+	left, err := s.ackPlain(ctx, now, batch, results)
+	if len(left) == 0 || err != nil {
 		return err
 	}
-	ids := make([]string, len(batch))
-	for i := range batch {
-		ids[i] = batch[i].ID
+	ids := make([]string, len(left))
+	for n, i := range left {
+		ids[n] = batch[i].ID
 	}
 	budget := *trims
 	return s.transact(ctx, "Ack", now, func(t *tx) error {
@@ -41,7 +42,7 @@ func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ac
 		if err != nil {
 			return err
 		}
-		for i := range batch {
+		for _, i := range left {
 			state, err := t.ack(recs[batch[i].ID], &batch[i])
 			if err != nil && !isItemRefusal(err) {
 				return err

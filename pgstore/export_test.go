@@ -18,7 +18,7 @@ func Empty(ctx context.Context, url, schema string) error {
 	defer func() { _ = conn.Close(ctx) }()
 	n := names{schema: schema, prefix: defaultPrefix}
 	_, err = conn.Exec(ctx, n.render(`TRUNCATE @jobs, @attempts, @counts, @changes, @paused, @trims, @dedupe, @watches, @schedules,
-		@flows, @children, @requests, @outbox, @workers, @stats, @stat_changes RESTART IDENTITY; ALTER SEQUENCE @ids RESTART; ALTER SEQUENCE @numbers RESTART`))
+		@flows, @children, @requests, @outbox, @workers, @stats, @stat_changes, @depths RESTART IDENTITY; ALTER SEQUENCE @ids RESTART; ALTER SEQUENCE @numbers RESTART`))
 	return err
 }
 

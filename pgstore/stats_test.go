@@ -143,12 +143,12 @@ func TestEveryWayOfAckingCounts(t *testing.T) {
 				if s.fastAck.skip.Load() != 0 {
 					t.Error("plain ends did not go the fast way")
 				}
-				var changes int
+				var counted int
 				settle(t, s, 120_000, startRuns(t, s, 120_000, "q", 100))
 				settle(t, s, 120_000, startRuns(t, s, 120_001, "q", 100))
 				if err := s.pool.QueryRow(t.Context(), "SELECT coalesce(sum(runs), 0) FROM (TABLE "+s.table("stats")+" UNION ALL TABLE "+
-					s.table("stat_changes")+") AS s WHERE minute = 120000").Scan(&changes); err != nil || changes != 200 {
-					t.Errorf("%d of 200 runs are counted, %v", changes, err)
+					s.table("stat_changes")+") AS s WHERE minute = 120000").Scan(&counted); err != nil || counted != 200 {
+					t.Errorf("%d of 200 runs are counted, %v", counted, err)
 				}
 			})
 		}
@@ -175,9 +175,9 @@ func TestAcksWaitForNobodysCounting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	retry := startRuns(t, s, 1, "q", 1)
-	retry[0].Kind = driver.AckRetry
-	for what, acks := range map[string][]driver.Ack{"plain": startRuns(t, s, 0, "q", 1), "general": retry} {
+	general := startRuns(t, s, 1, "q", 2)
+	general[1].Kind = driver.AckRetry
+	for what, acks := range map[string][]driver.Ack{"plain": startRuns(t, s, 0, "q", 1), "general": general} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		results, err := s.Ack(ctx, 1000, acks)
 		cancel()
@@ -185,13 +185,13 @@ func TestAcksWaitForNobodysCounting(t *testing.T) {
 			t.Fatalf("%s ack: %v, %v", what, results, err)
 		}
 	}
-	if got := allStats(t, s); len(got) != 2 || got[0].Count != 2 || got[1].Count != 1 {
+	if got := allStats(t, s); len(got) != 2 || got[0].Count != 3 || got[1].Count != 1 {
 		t.Errorf("stats are %+v", got)
 	}
 	if err := open.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := allStats(t, s); len(got) != 2 || got[0].Count != 4 {
+	if got := allStats(t, s); len(got) != 2 || got[0].Count != 5 {
 		t.Errorf("stats with those of the other process are %+v", got)
 	}
 }

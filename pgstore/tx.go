@@ -205,8 +205,8 @@ func (s *Store) transactOnce(ctx context.Context, p patience, now driver.Time, w
 	}
 	defer conn.Release()
 	t = newTx(ctx, s, conn, now)
-	t.freshPlans(conn.Conn())
 	t.exec("begin")
+	t.freshPlans(conn.Conn())
 	t.exec("settings")
 	t.be(p)
 	if err = work(t); err == nil {
@@ -289,8 +289,8 @@ func (s *Store) read(ctx context.Context, op string, work func(t *tx) error) err
 	}
 	defer conn.Release()
 	t := newTx(ctx, s, conn, 0)
+	t.exec("begin_read") // before all else: what comes first in a batch begins a transaction
 	t.freshPlans(conn.Conn())
-	t.exec("begin_read")
 	t.exec("settings")
 	if err = work(t); err == nil {
 		t.exec("commit")

@@ -153,8 +153,8 @@ func (s *Store) Heartbeat(ctx context.Context, now driver.Time, locks []driver.L
 
 // auditPage is how many keys of the database the audit looks at per stall recovery: few,
 // for the sake of what else the server has to do. With 20 workers, whose sweeps make 40
-// recoveries a minute, 100,000 jobs are held against their orders in about two hours.
-const auditPage = 20
+// recoveries a minute, 100,000 jobs are held against their orders in about four hours.
+const auditPage = 10
 
 // RecoverStalled implements [driver.Consumer]. Each call that leaves nothing more to
 // recover also holds a page of all records against the orders they belong into, so

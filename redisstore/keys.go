@@ -66,8 +66,9 @@ import "strings"
 //	                            that group that hit its bound has still to delete
 //	SCRATCH  scratch            sorted set that lives during one call; score enqueuedAt,
 //	                            member <id>
-//	META     meta               hash; format, the counter seq, the marks of the list indexes,
-//	                            the place of the audit
+//	META     meta               hash; format, the counters seq, flow and turn, how many reports
+//	                            the outbox holds, the marks of the list indexes, the place of
+//	                            the audit
 //
 // Pushing:
 //
@@ -103,9 +104,10 @@ import "strings"
 //
 // Outbox:
 //
-//	OUTBOX   out                hash; <entry id> → entry, packed as outbox.go says
+//	OUTBOX   out                hash; <id of the last entry, 8 bytes> → block of entries, packed
+//	                            as outbox.go says
 //	BOXES    out:boxes          set; the stores that entries go to
-//	BOX      ob:<store>         sorted set, all scores 0; the ids of the entries that go there
+//	BOX      ob:<store>         sorted set, all scores 0; the fields of the blocks that go there
 //	READY    or:<store>         sorted set, all scores 0; those of them that no peek holds
 //	HELD     oh:<store>         the others; score: until when
 //
@@ -123,6 +125,8 @@ import "strings"
 //	STATS     st:<minute>       hash; the runs that ended in that minute since the epoch, as
 //	                            lib/stats.lua says
 //	MINUTES   minutes           sorted set; the minutes that have stats, score and member
+//	DEPTHS    depths            sorted set; score minute, member <minute> and the numbers of
+//	                            jobs in each state, with spaces between
 //
 // The channels of pub/sub, which cluster clients route like keys:
 //
@@ -145,7 +149,7 @@ var keyNames = map[string]string{
 	"OUTBOX": "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
 	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
 	"WORKERS": "workers", "WORKER": "workers:records", "LAPSES": "workers:lapses",
-	"STATS": "st:", "MINUTES": "minutes",
+	"STATS": "st:", "MINUTES": "minutes", "DEPTHS": "depths",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }
 

@@ -5,14 +5,18 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/braidmq/braid/driver"
 )
 
 var (
-	statsScript      = loadScript("stats")
-	statsSweepScript = loadScript("stats_sweep")
+	statsScript       = loadScript("stats")
+	statsSweepScript  = loadScript("stats_sweep")
+	depthSampleScript = loadScript("depth_sample")
 )
 
 const (
@@ -34,11 +38,11 @@ func (s *Store) Stats(ctx context.Context, req driver.StatsRequest) (driver.Stat
 		if err != nil {
 			return driver.StatsResult{}, err
 		}
-		strings, err := texts(op, reply)
+		found, err := texts(op, reply)
 		if err != nil {
 			return driver.StatsResult{}, err
 		}
-		for rest := strings[1:]; len(rest) > 0; {
+		for rest := found[1:]; len(rest) > 0; {
 			number, _ := strconv.ParseInt(rest[0], 10, 64)
 			if len(result.Stats) >= limit {
 				result.Next = driver.Some(driver.Time(number) * minute)
@@ -59,10 +63,10 @@ func (s *Store) Stats(ctx context.Context, req driver.StatsRequest) (driver.Stat
 			}
 			rest = rest[2+n:]
 		}
-		if strings[0] == "" {
+		if found[0] == "" {
 			return result, nil
 		}
-		number, err := strconv.ParseInt(strings[0], 10, 64)
+		number, err := strconv.ParseInt(found[0], 10, 64)
 		if err != nil {
 			return driver.StatsResult{}, storeError(op, errCorrupt)
 		}
@@ -119,4 +123,39 @@ func (s *Store) SweepStats(ctx context.Context, now driver.Time, limit int) (dri
 		return driver.SweepResult{}, err
 	}
 	return driver.SweepResult{Deleted: int(answers[0]), More: answers[1] == 1}, nil
+}
+
+// SampleDepth implements [driver.StatsKeeper].
+func (s *Store) SampleDepth(ctx context.Context, now driver.Time) error {
+	oldest := now.Add(-driver.StatsKept).Minute() / minute
+	_, err := s.run(ctx, "SampleDepth", call{script: depthSampleScript, args: []any{int64(now.Minute() / minute), int64(oldest)}})
+	return err
+}
+
+// Depths implements [driver.StatsKeeper].
+func (s *Store) Depths(ctx context.Context, from, to driver.Time) ([]driver.Depth, error) {
+	const op = "Depths"
+	first, last := (from+minute-1).Minute()/minute, (to-1).Minute()/minute
+	var members []string
+	err := s.read(ctx, op, func() (err error) {
+		members, err = s.client.ZRangeByScore(ctx, s.keys.key("DEPTHS"), &redis.ZRangeBy{
+			Min: strconv.FormatInt(int64(first), 10), Max: strconv.FormatInt(int64(last), 10)}).Result()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	depths := make([]driver.Depth, len(members))
+	for i, member := range members {
+		numbers := strings.Fields(member)
+		if len(numbers) != 1+len(driver.States) {
+			return nil, storeError(op, errCorrupt)
+		}
+		at, _ := strconv.ParseInt(numbers[0], 10, 64)
+		depths[i].Minute = driver.Time(at) * minute
+		for n, state := range driver.States {
+			*depths[i].Counts.Of(state), _ = strconv.ParseInt(numbers[1+n], 10, 64)
+		}
+	}
+	return depths, nil
 }

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/braidmq/braid/driver"
@@ -86,4 +87,35 @@ func (s *Store) SweepStats(ctx context.Context, now driver.Time, limit int) (dri
 			deleted += int(n)
 		}
 	})
+}
+
+// SampleDepth implements [driver.StatsKeeper].
+func (s *Store) SampleDepth(ctx context.Context, now driver.Time) error {
+	counts, err := s.Counts(ctx, "")
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(counts)
+	if err != nil {
+		return storeError("SampleDepth", err)
+	}
+	return s.write(ctx, "SampleDepth", 1, func(t *tx) error {
+		if _, err := t.affect("depths_delete", now.Add(-driver.StatsKept)); err != nil || s.withoutStats {
+			return err
+		}
+		_, err := t.affect("depth_put", now.Minute(), string(encoded))
+		return err
+	})
+}
+
+// Depths implements [driver.StatsKeeper].
+func (s *Store) Depths(ctx context.Context, from, to driver.Time) ([]driver.Depth, error) {
+	var found []driver.Depth
+	err := s.read(ctx, "Depths", func(on session) error {
+		return on.query("depths_range", func(r row) error {
+			found = append(found, driver.Depth{Minute: r.time(0)})
+			return json.Unmarshal([]byte(r.text(1)), &found[len(found)-1].Counts)
+		}, from, to)
+	})
+	return found, err
 }

@@ -32,3 +32,13 @@ func (s *Store) Stats(ctx context.Context, req driver.StatsRequest) (driver.Stat
 func (s *Store) SweepStats(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error) {
 	return call(ctx, s, "SweepStats", func() (driver.SweepResult, error) { return s.inner.SweepStats(ctx, now, limit) })
 }
+
+// SampleDepth implements driver.StatsKeeper.
+func (s *Store) SampleDepth(ctx context.Context, now driver.Time) error {
+	return callError(ctx, s, "SampleDepth", func() error { return s.inner.SampleDepth(ctx, now) })
+}
+
+// Depths implements driver.StatsKeeper.
+func (s *Store) Depths(ctx context.Context, from, to driver.Time) ([]driver.Depth, error) {
+	return call(ctx, s, "Depths", func() ([]driver.Depth, error) { return s.inner.Depths(ctx, from, to) })
+}

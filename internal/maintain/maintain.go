@@ -15,7 +15,7 @@ const (
 	LoopSchedules = "schedules" // fires schedules that are due
 	LoopHistory   = "history"   // deletes finished jobs that have had their time
 	LoopDedupe    = "dedupe"    // deletes expired dedup entries
-	LoopStats     = "stats"     // deletes what was counted of runs more than a day ago
+	LoopStats     = "stats"     // samples how many jobs there are; deletes stats that are a day old
 	LoopFlows     = "flows"     // deletes dependency rows that no flow can see, settles early ones
 )
 
@@ -108,7 +108,7 @@ func New(cfg Config) *Maintainer {
 		{Name: LoopDedupe, Interval: every.Dedupe,
 			Run: m.paged(every.Dedupe, m.sweep(cfg.Store.SweepDedupe, cfg.Observer.SweptDedupe))},
 		{Name: LoopStats, Interval: every.Stats,
-			Run: m.paged(every.Stats, m.sweep(cfg.Store.SweepStats, func(int) {}))},
+			Run: m.stats(m.paged(every.Stats, m.sweep(cfg.Store.SweepStats, func(int) {})))},
 		{Name: LoopFlows, Interval: every.Flows,
 			Run: m.paged(every.Flows, m.sweep(cfg.Store.SweepFlows, cfg.Observer.SweptFlows))},
 	}

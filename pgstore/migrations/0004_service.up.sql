@@ -28,3 +28,9 @@ CREATE TABLE @stat_changes (
   outcome smallint NOT NULL,
   queue text COLLATE "C" NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+-- How many jobs there were in each state at some time of a minute, as a JSON object.
+CREATE TABLE @depths (
+  minute bigint PRIMARY KEY,
+  counts text COLLATE "C" NOT NULL
+);

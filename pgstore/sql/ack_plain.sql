@@ -1,5 +1,6 @@
 -- Completes or fails active jobs in one step, if all of them are plain; else none.
--- Returns those that were not finished. Counts the runs under the minute $6, NULL for not at
+-- Returns those that were not finished: they may only have been changed meanwhile, by a
+-- heartbeat, say, since rows are taken where the statement saw them first. Counts the runs under the minute $6, NULL for not at
 -- all; $7 is what a longer run or wait counts as.
 WITH items AS MATERIALIZED (
   SELECT u.*, nextval(@'numbers') AS turn

@@ -103,9 +103,6 @@ do
     if kind == '2' then
       ended, outcome = FAILED, BY_FAIL
     end
-    if parent ~= '' and seqs_left < 2 then -- an end and its report take one each
-      reserve_seqs(2 * (#ids - i + 1))
-    end
     local finish, parts = next_seq(), ended_run(run, outcome, exit)
     new_heads[id] = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
       parts[2] .. string.sub(head, static)
@@ -120,7 +117,7 @@ do
       stats.add(outcome, queue, number(string.sub(head, 15, 22)), run.claimed)
     end
     if parent ~= '' then
-      report_end(id, parent, ended, exit, '')
+      report_end(finish, id, parent, ended, exit, '')
     end
     return ended
   end

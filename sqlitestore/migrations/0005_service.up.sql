@@ -19,3 +19,9 @@ CREATE TABLE braid_stats (
   wait_time INTEGER NOT NULL,
   PRIMARY KEY (minute, queue, outcome)
 ) STRICT, WITHOUT ROWID;
+
+-- How many jobs there were in each state at some time of a minute, as a JSON object.
+CREATE TABLE braid_depths (
+  minute INTEGER PRIMARY KEY,
+  counts TEXT NOT NULL
+) STRICT;
