@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ type clientShared struct {
 	drawIDs    bool
 	tracing    tracing
 	metrics    *metrics // nil: none are recorded
-	err        error    // the first problem in the options
+	leasing    leaseholders
+	err        error // the first problem in the options
 
 	mu     sync.Mutex
 	pulses []*flowUpkeep   // of the workers that run
@@ -225,13 +227,19 @@ func (c *clientShared) lookUp(name string) *boundStore {
 }
 
 func (c *clientShared) addStore(name string, store driver.Store) {
-	if store == nil {
+	if isNil(store) {
 		c.check(&driver.InvalidError{Field: "store", Value: name, Reason: "is nil; open one, such as memstore.New()"})
 		return
 	}
 	s := &boundStore{name: name, driver: store, clock: engine.NewClock(store)}
-	s.enqueues = engine.NewGroup(s.enqueue, groupLimit)
+	s.enqueues = engine.NewGroup(s.enqueueGroup, groupLimit)
 	c.stores[name] = s
+}
+
+// isNil reports whether there is no store, nor a nil pointer to one.
+func isNil(store driver.Store) bool {
+	value := reflect.ValueOf(store)
+	return store == nil || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // background runs a task that Close ends and waits for; not on a closed client.

@@ -224,11 +224,24 @@ func partial(err error, applied, call int) error {
 	return &driver.PartialError{Applied: applied, Err: err}
 }
 
+// enqueueGroup makes one call to the store for the requests of several callers, who do
+// not wait for each other where the store can help it.
+func (s *boundStore) enqueueGroup(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	if grouped, ok := s.driver.(driver.GroupedProducer); ok && len(reqs) > 1 {
+		return s.enqueueWith(ctx, grouped.EnqueueGrouped, reqs)
+	}
+	return s.enqueue(ctx, reqs)
+}
+
 // enqueue makes one call to the store, under a time limit.
 func (s *boundStore) enqueue(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	return s.enqueueWith(ctx, s.driver.Enqueue, reqs)
+}
+
+func (s *boundStore) enqueueWith(ctx context.Context, call func(context.Context, driver.Time, []driver.EnqueueRequest) ([]driver.EnqueueResult, error), reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	results, err := s.driver.Enqueue(bounded, s.clock.Now(), reqs)
+	results, err := call(bounded, s.clock.Now(), reqs)
 	if errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil && ctx.Err() == nil {
 		err = outOfTime(err)
 	}

@@ -112,9 +112,19 @@ type JobError struct {
 
 func (e *JobError) Error() string {
 	if e.Attempts <= 1 {
-		return fmt.Sprintf("braid: job %q failed: %s", e.ID, bare(e.Message))
+		return fmt.Sprintf("braid: job %q failed: %s", shortID(e.ID), bare(e.Message))
 	}
-	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", e.ID, e.Attempts, bare(e.Message))
+	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", shortID(e.ID), e.Attempts, bare(e.Message))
+}
+
+// shortID is an id for people. That of a flow's child has those of all its parents
+// in it, and its error may be told in that of its parent, and so on.
+func shortID(id string) string {
+	const most = 64
+	if len(id) <= most {
+		return id
+	}
+	return strings.ToValidUTF8(id[:most], "") + "…"
 }
 
 // errorPrefix begins the text of every error of Braid's, once.
@@ -135,11 +145,14 @@ func jobError(id string, exit []byte, failedReason string, attempts int32) *JobE
 	if len(exit) == 0 {
 		return e
 	}
-	var fields engine.ErrorExit
-	if err := json.Unmarshal(exit, &fields); err != nil || fields.Message == "" {
+	var fields struct {
+		engine.ErrorExit
+		Message *string `json:"message"` // nil: the exit is not one of an error, but it may be empty
+	}
+	if err := json.Unmarshal(exit, &fields); err != nil || fields.Message == nil {
 		e.Message = string(exit)
 		return e
 	}
-	e.Message, e.Type, e.Stack = fields.Message, fields.Type, fields.Stack
+	e.Message, e.Type, e.Stack = *fields.Message, fields.Type, fields.Stack
 	return e
 }

@@ -115,3 +115,24 @@ func TestTheErrorOfAJobThatDidNotFailIsNil(t *testing.T) {
 		}
 	}
 }
+
+func TestAnErrorWithoutTextStaysOne(t *testing.T) {
+	b := newBench(t)
+	b.work(braid.WorkerOptions{}, func(w *braid.Worker) {
+		answer.Handle(w, func(context.Context, string) (string, error) { return "", errors.New("") })
+	})
+	var failed *braid.JobError
+	if _, err := answer.Do(b.within(10*time.Second), b.client, "x", braid.Attempts(1)); !errors.As(err, &failed) || failed.Message != "" {
+		t.Errorf("%v, want a JobError without a message", err)
+	}
+}
+
+func TestTheTextOfANestedFailureStaysShort(t *testing.T) {
+	var err error = &braid.JobError{ID: "root", Message: "the reason"}
+	for range 9 {
+		err = &braid.JobError{ID: "flow/" + strings.Repeat("x", 500), Message: err.Error(), Attempts: 1}
+	}
+	if text := err.Error(); len(text) > 1200 || !strings.HasSuffix(text, "the reason") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}

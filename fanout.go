@@ -28,6 +28,7 @@ type FanOut struct {
 	children []driver.StagedChild // all of them, to enqueue once the fan-out is stored
 	staged   int                  // so many of children are stored
 	bytes    int                  // of those that are not
+	ended    bool                 // its function has returned: children does not change any more
 	err      error
 }
 
@@ -46,11 +47,18 @@ func newFanOut(ctx context.Context, w *Worker, f *flowDefinition, run *engine.Ru
 // Child adds a child of this job to a flow's fan-out, under a key that is unique
 // among its children; 1 to 255 bytes. Children are stored in pages as they come, so
 // a fan-out need not hold them all itself. A problem is kept, and fails the flow
-// when its function returns; [FanOut.Err] tells it before.
+// when its function returns; [FanOut.Err] tells it before. Once the function has
+// returned, by a goroutine that it left behind say, a child is refused, which Err tells.
 func (j *Job[P, R]) Child(out *FanOut, key string, payload P, opts ...ChildOption) {
+	if out == nil {
+		return // Err of it says why
+	}
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	if out.err != nil {
+		return
+	}
+	if out.err = out.open(key); out.err != nil {
 		return
 	}
 	if err := out.check(j.Name(), key); err != nil {
@@ -99,6 +107,9 @@ func (j *Job[P, R]) child(out *FanOut, key string, payload P, opts []ChildOption
 // Err returns the first problem with the children so far: a fan-out function can end
 // early because of it.
 func (out *FanOut) Err() error {
+	if out == nil {
+		return errNoFanOut()
+	}
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	return out.err
@@ -106,9 +117,28 @@ func (out *FanOut) Err() error {
 
 // Len returns how many children were added.
 func (out *FanOut) Len() int {
+	if out == nil {
+		return 0
+	}
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	return len(out.children)
+}
+
+// open returns why the fan-out takes no child now, whatever it is.
+func (out *FanOut) open(key string) error {
+	if out.flow == nil {
+		return errNoFanOut()
+	}
+	if out.ended {
+		return within(&driver.InvalidError{Field: "child key", Value: key,
+			Reason: "comes too late: the fan-out has ended; add children before its function returns"}, "flow %q", out.flow.name)
+	}
+	return nil
+}
+
+func errNoFanOut() error {
+	return &driver.InvalidError{Field: "fan-out", Reason: "is nil or empty; use the one that the fan-out function gets"}
 }
 
 func (out *FanOut) check(jobName, key string) error {
@@ -180,17 +210,25 @@ func (out *FanOut) stage(ctx context.Context) error {
 // stagingError wraps what went wrong while children were stored.
 func stagingError(err error) error { return within(err, "the children cannot be stored") }
 
-// finish stores the last page, and returns what was wrong.
+// finish ends the fan-out, stores the last page, and returns what was wrong.
 func (out *FanOut) finish(ctx context.Context) error {
 	out.mu.Lock()
 	defer out.mu.Unlock()
+	out.ended = true
 	if out.err == nil {
 		out.err = out.stage(ctx)
 	}
 	return out.err
 }
 
-// done is what tells the engine that the run has fanned out.
+// end refuses further children, also where the fan-out's function failed.
+func (out *FanOut) end() {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	out.ended = true
+}
+
+// done is what tells the engine that the run has fanned out; after finish.
 func (out *FanOut) done() *engine.FanOutDone {
 	return &engine.FanOutDone{FailFast: out.flow.failFast, Children: int64(len(out.children)), Landed: out.landed}
 }

@@ -88,10 +88,18 @@ func NewFlow[P, R any](name string, job *Job[P, R], opts ...FlowOption) *Flow[P,
 
 // FlowName returns the name of the flow; Name is that of its job.
 func (f *Flow[P, R]) FlowName() string {
-	if f.flow == nil {
-		return ""
+	if flow := f.flowDefinition(); flow != nil {
+		return flow.name
 	}
-	return f.flow.name
+	return ""
+}
+
+// flowDefinition is the flow without its types; nil if NewFlow did not make it.
+func (f *Flow[P, R]) flowDefinition() *flowDefinition {
+	if f == nil {
+		return nil
+	}
+	return f.flow
 }
 
 // Handle registers the two functions that run the flow. fanOut adds children, with
@@ -112,6 +120,10 @@ func (f *Flow[P, R]) Handle(
 		w.refuse(&driver.InvalidError{Field: "handler", Value: f.Name(), Reason: "is nil; a flow needs two functions, fanOut and collect"})
 		return
 	}
+	if f.flowDefinition() == nil {
+		w.registerFlow(nil)
+		return
+	}
 	run := func(ctx context.Context, run *engine.Run) ([]byte, error) {
 		payload, err := decode[P](run.Job.Payload)
 		if err != nil {
@@ -121,6 +133,7 @@ func (f *Flow[P, R]) Handle(
 			var out *FanOut
 			err := w.observe(ctx, run, func(ctx context.Context) error {
 				out = newFanOut(ctx, w, f.flow, run)
+				defer out.end()
 				if err := fanOut(ctx, payload, out); err != nil {
 					return err
 				}
@@ -151,7 +164,7 @@ func (f *Flow[P, R]) Handle(
 // outcomes of children to their parents, and repairs what a crash left. A worker
 // that runs children, or the parent, of a flow brings their outcomes anyway, if
 // its client has the parent's store; Declare is for workers beside them.
-func (f *Flow[P, R]) Declare(w *Worker) { w.registerFlow(f.flow) }
+func (f *Flow[P, R]) Declare(w *Worker) { w.registerFlow(f.flowDefinition()) }
 
 // Children returns a page of a flow's children, in the order of their keys, with
 // what became of them; cursor is that of the page before, or empty. They can be read

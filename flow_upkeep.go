@@ -26,7 +26,7 @@ func (w *Worker) registerFlow(f *flowDefinition) bool {
 		return false
 	}
 	if f == nil {
-		w.refuse(&driver.InvalidError{Field: "flow", Reason: "is an empty definition; make it with braid.NewFlow"})
+		w.refuse(&driver.InvalidError{Field: "flow", Reason: "is a nil or empty definition; make it with braid.NewFlow"})
 		return false
 	}
 	if f.job.err != nil {

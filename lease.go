@@ -49,6 +49,7 @@ func (c *Client) Lease(ctx context.Context, req LeaseRequest) ([]LeasedJob, erro
 		if err != nil {
 			return nil, err
 		}
+		c.shared.leasing.tell(c, req)
 		jobs, err := c.leased(ctx, result.Jobs, token)
 		if err != nil || len(jobs) > 0 {
 			return jobs, err

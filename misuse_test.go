@@ -46,16 +46,62 @@ func TestAZeroDefinitionIsRefused(t *testing.T) {
 
 func TestAZeroFlowIsRefused(t *testing.T) {
 	b := newBench(t)
-	var flow braid.Flow[string, string]
-	worker := braid.NewWorker(b.client, braid.WorkerOptions{})
-	flow.Handle(worker, func(context.Context, string, *braid.FanOut) error { return nil },
-		func(context.Context, string, *braid.Results) (string, error) { return "", nil })
-	flow.Declare(worker)
-	if err := worker.Run(b.ctx); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "braid.NewFlow") {
-		t.Errorf("Handle: %v, want ErrInvalid that says braid.NewFlow", err)
+	for name, flow := range map[string]*braid.Flow[string, string]{"zero": {}, "nil": nil} {
+		worker := braid.NewWorker(b.client, braid.WorkerOptions{})
+		flow.Handle(worker, func(context.Context, string, *braid.FanOut) error { return nil },
+			func(context.Context, string, *braid.Results) (string, error) { return "", nil })
+		flow.Declare(worker)
+		if err := worker.Run(b.ctx); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "braid.NewFlow") {
+			t.Errorf("%s flow, Handle: %v, want ErrInvalid that says braid.NewFlow", name, err)
+		}
+		worker = braid.NewWorker(b.client, braid.WorkerOptions{})
+		flow.Handle(worker, nil, nil)
+		if err := worker.Run(b.ctx); !errors.Is(err, braid.ErrInvalid) {
+			t.Errorf("%s flow, Handle without functions: %v, want ErrInvalid", name, err)
+		}
+		parent := braid.NewFlow("flow", answer, braid.Children(flow))
+		for verb, err := range map[string]error{
+			"Enqueue":     second(flow.Enqueue(b.ctx, b.client, "x")),
+			"EnqueueMany": second(flow.EnqueueMany(b.ctx, b.client, []string{"x"})),
+			"Do":          second(flow.Do(b.ctx, b.client, "x")),
+			"Request":     second(b.client.EnqueueMany(b.ctx, flow.Request("x"))),
+			"Schedule":    flow.Schedule(b.ctx, b.client, "k", braid.Every(time.Hour), "x"),
+			"Entry":       braid.SyncSchedules(b.ctx, b.client, "g", flow.Entry("k", braid.Every(time.Hour), "x")),
+			"Unschedule":  second(flow.Unschedule(b.ctx, b.client, "k")),
+			"CancelByKey": second(flow.CancelByKey(b.ctx, b.client, "k")),
+			"KeyBy":       second(flow.KeyBy(func(s string) string { return s }).Enqueue(b.ctx, b.client, "x")),
+			"DedupeBy":    second(flow.DedupeBy(func(s string) string { return s }).Enqueue(b.ctx, b.client, "x")),
+			"MetadataBy":  second(flow.MetadataBy(nil).Enqueue(b.ctx, b.client, "x")),
+			"RetryIf":     second(flow.RetryIf(nil).Enqueue(b.ctx, b.client, "x")),
+			"a child":     second(parent.Enqueue(b.ctx, b.client, "x")),
+			"Results":     second(flow.ResultsByKey(b.ctx, nil)),
+		} {
+			if !errors.Is(err, braid.ErrInvalid) {
+				t.Errorf("%s flow, %s: %v, want ErrInvalid", name, verb, err)
+			}
+		}
+		if _, err := flow.ByID(b.client, "id").Get(b.ctx); !errors.Is(err, braid.ErrNotFound) || flow.FlowName() != "" || flow.Name() != "" {
+			t.Errorf("%s flow: %v, %q, %q", name, err, flow.FlowName(), flow.Name())
+		}
+		if page, err := flow.Children(b.ctx, b.client, "id", ""); err != nil || len(page.Children) != 0 {
+			t.Errorf("%s flow: children %+v, %v", name, page, err)
+		}
 	}
-	if _, err := flow.Enqueue(b.ctx, b.client, "x"); !errors.Is(err, braid.ErrInvalid) || flow.FlowName() != "" {
-		t.Errorf("Enqueue: %v, want ErrInvalid", err)
+}
+
+func TestAFanOutThatNobodyMadeTakesNoChildren(t *testing.T) {
+	for name, out := range map[string]*braid.FanOut{"zero": {}, "nil": nil} {
+		answer.Child(out, "key", "x")
+		var flow *braid.Flow[string, string]
+		flow.Child(out, "key", "x")
+		if err := out.Err(); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "nil or empty") || out.Len() != 0 {
+			t.Errorf("%s: %v and %d children, want ErrInvalid and none", name, err, out.Len())
+		}
+	}
+	for name, results := range map[string]*braid.Results{"zero": {}, "nil": nil} {
+		if _, err := answer.ResultsByKey(t.Context(), results); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "collect") {
+			t.Errorf("%s: %v, want ErrInvalid that says where results come from", name, err)
+		}
 	}
 }
 

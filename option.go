@@ -129,7 +129,8 @@ func ID(id string) EnqueueOption {
 }
 
 // Metadata attaches searchable strings to the job; see [Client.List]. Several
-// options add up.
+// options add up. Keys are 1 to 255 bytes, values at most 64 MiB; a list that filters
+// by a value compares all of it, so short ones are the use.
 func Metadata(metadata map[string]string) MetadataOption {
 	return metadataOption(func(s *settings) { s.addMetadata(metadata) })
 }

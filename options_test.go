@@ -40,6 +40,9 @@ func TestBadEnqueueOptionsAreRefusedBeforeAnythingIsStored(t *testing.T) {
 		{"shrinking backoff", braid.Backoff(braid.Exponential(time.Second).Factor(0.5)), []string{"backoff", "0.5", "1 or more"}},
 		{"backoff that is no number", braid.Backoff(braid.Exponential(time.Second).Factor(math.NaN())), []string{"backoff", "NaN"}},
 		{"fixed backoff with a factor", braid.Backoff(braid.Fixed(time.Second).Factor(2)), []string{"backoff", "Exponential"}},
+		{"backoff a little below zero", braid.Backoff(braid.Fixed(-1)), []string{"backoff", "negative"}},
+		{"exponential backoff below zero", braid.Backoff(braid.Exponential(-1)), []string{"backoff", "negative"}},
+		{"cap below zero", braid.Backoff(braid.Fixed(1).Cap(-1)), []string{"backoff", "negative"}},
 		{"wild jitter", braid.Backoff(braid.Fixed(time.Second).Jitter(1.5)), []string{"jitter", "1.5"}},
 		{"negative keep", braid.Keep(braid.KeepLast(-1)), []string{"keep", "-1"}},
 		{"negative keep age", braid.Keep(braid.KeepFor(-time.Hour)), []string{"keep", "-1h"}},
@@ -100,6 +103,18 @@ func TestBadClientsAreReportedByTheirFirstUse(t *testing.T) {
 			t.Errorf("%v, want ErrInvalid that says %q", err, name)
 		}
 	}
+	var none *memstore.Store
+	for name, client := range map[string]*braid.Client{
+		"default": braid.NewClient(none),
+		"other":   braid.NewClient(store, braid.WithStore("other", none)),
+	} {
+		if _, err := client.Counts(ctx, ""); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "is nil") {
+			t.Errorf("a nil pointer as a store: %v, want ErrInvalid that says so of store %s", err, name)
+		}
+	}
+	if _, err := braid.NewClient(new(memstore.Store)).Counts(ctx, ""); !errors.Is(err, braid.ErrInvalid) || !strings.Contains(err.Error(), "memstore.New") {
+		t.Errorf("a store that nobody made: %v, want ErrInvalid that says memstore.New", err)
+	}
 	client := braid.NewClient(store)
 	if _, err := client.On("nowhere").Queues(ctx); err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "default") {
 		t.Errorf("%v, want an error that names the store and lists those that exist", err)
@@ -115,6 +130,8 @@ func TestBadWorkerOptionsAreReportedByRun(t *testing.T) {
 	client := braid.NewClient(memstore.New())
 	cases := map[string]braid.WorkerOptions{
 		"Concurrency":      {Concurrency: -1},
+		"at most 1000000":  {Concurrency: math.MaxInt},
+		"Queues[many]":     {Queues: map[string]int{"many": math.MaxInt}},
 		"Queues":           {Queues: map[string]int{}},
 		"Queues[email]":    {Queues: map[string]int{"email": -1}},
 		"Timeout":          {Timeout: -1},

@@ -14,13 +14,13 @@ type BackoffPolicy struct{ policy driver.Backoff }
 
 // Fixed rests for d before every attempt.
 func Fixed(d time.Duration) BackoffPolicy {
-	return BackoffPolicy{driver.Backoff{Kind: driver.BackoffFixed, Delay: driver.MillisOf(d)}}
+	return BackoffPolicy{driver.Backoff{Kind: driver.BackoffFixed, Delay: restOf(d)}}
 }
 
 // Exponential rests for d after the first attempt, and twice as long after each
 // further one. Bound it with [BackoffPolicy.Cap].
 func Exponential(d time.Duration) BackoffPolicy {
-	return BackoffPolicy{driver.Backoff{Kind: driver.BackoffExponential, Delay: driver.MillisOf(d), Factor: 2}}
+	return BackoffPolicy{driver.Backoff{Kind: driver.BackoffExponential, Delay: restOf(d), Factor: 2}}
 }
 
 // Factor returns the policy with another growth per attempt than 2; at least 1.
@@ -28,8 +28,17 @@ func (p BackoffPolicy) Factor(f float64) BackoffPolicy { p.policy.Factor = f; re
 
 // Cap returns the policy with a longest rest. 0 means none.
 func (p BackoffPolicy) Cap(d time.Duration) BackoffPolicy {
-	p.policy.Max = driver.MillisOf(d)
+	p.policy.Max = restOf(d)
 	return p
+}
+
+// restOf is d in milliseconds. A negative d stays negative, for validate to refuse,
+// where rounding alone would make it 0.
+func restOf(d time.Duration) driver.Millis {
+	if d < 0 {
+		return min(driver.MillisOf(d), -1)
+	}
+	return driver.MillisOf(d)
 }
 
 // Jitter returns the policy with each rest shortened by a random part of itself, up

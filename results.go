@@ -81,6 +81,11 @@ func (j *Job[P, R]) ResultsByKey(ctx context.Context, results *Results) (map[str
 
 // All iterates over all children, of whatever job, in the byte order of their keys.
 func (r *Results) All(ctx context.Context) iter.Seq2[ChildInfo, error] {
+	if r == nil || r.client == nil {
+		return func(yield func(ChildInfo, error) bool) {
+			yield(ChildInfo{}, &driver.InvalidError{Field: "results", Reason: "are nil or empty; use those that the collect function gets"})
+		}
+	}
 	return r.client.AllChildren(ctx, r.flowID)
 }
 

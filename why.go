@@ -50,6 +50,7 @@ const (
 	ReasonDue             ReasonCode = "due"              // delayed, and due: the next claim of its queue takes it in
 	ReasonJobsAhead       ReasonCode = "jobs-ahead"       // others of its queue come first
 	ReasonNext            ReasonCode = "next"             // first in line: it waits for a free slot of a worker that knows it
+	ReasonNoWorker        ReasonCode = "no-worker"        // no worker that is alive works on its queue, or handles its name there
 	ReasonRunning         ReasonCode = "running"          // a worker holds its lock, until a time
 	ReasonLockExpired     ReasonCode = "lock-expired"     // its worker is gone, and a sweep has yet to find it
 	ReasonCancelRequested ReasonCode = "cancel-requested" // its worker was asked to end it
@@ -92,6 +93,14 @@ func (c *Client) whyQueued(ctx context.Context, job *JobInfo, now time.Time) ([]
 		reasons = append(reasons, Reason{Code: ReasonPaused,
 			Text: "Its queue " + strconv.Quote(job.Queue) + " is paused; resume it to let its jobs start."})
 	}
+	if job.State == Delayed && job.RunAt.After(now) {
+		return append(reasons, whyDelayed(job, now)), nil
+	}
+	nobody, err := c.whyNobody(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	reasons = append(reasons, nobody...)
 	if job.State == Delayed {
 		return append(reasons, whyDelayed(job, now)), nil
 	}
@@ -108,13 +117,31 @@ func (c *Client) whyQueued(ctx context.Context, job *JobInfo, now time.Time) ([]
 	}
 	return append(reasons, Reason{Code: ReasonNext,
 		Text: "It is the first of its queue, and waits for a free slot of a worker that handles " + strconv.Quote(job.Name) +
-			" in " + strconv.Quote(job.Queue) + "; if it stays, no such worker runs."}), nil
+			" in " + strconv.Quote(job.Queue) + "."}), nil
+}
+
+// whyNobody tells if no worker that is alive would take a job.
+func (c *Client) whyNobody(ctx context.Context, job *JobInfo) ([]Reason, error) {
+	queue, name := strconv.Quote(job.Queue), strconv.Quote(job.Name)
+	text := "No worker that is alive works on its queue " + queue + "; start one that handles " + name + "."
+	runs := false
+	err := c.eachWorker(ctx, func(w WorkerInfo) bool {
+		if w.WorksOn(job.Queue) {
+			text = "No worker that is alive handles " + name + " in its queue " + queue + ", though some work on that queue; start one that does."
+			runs = runs || w.Runs(job.Queue, job.Name)
+		}
+		return !runs
+	})
+	if err != nil || runs {
+		return nil, err
+	}
+	return []Reason{{Code: ReasonNoWorker, Text: text}}, nil
 }
 
 func whyDelayed(job *JobInfo, now time.Time) Reason {
 	if !job.RunAt.After(now) {
 		return Reason{Code: ReasonDue, Until: job.RunAt,
-			Text: "It is due since " + clock(job.RunAt) + ", and joins the waiting jobs when a worker next looks at its queue; if it stays, no worker does."}
+			Text: "It is due since " + clock(job.RunAt) + ", and joins the waiting jobs when a worker next looks at its queue."}
 	}
 	text := "It is not due before " + clock(job.RunAt) + "."
 	if job.AttemptsMade > 0 {

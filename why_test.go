@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid"
+	"github.com/braidmq/braid/driver"
 )
 
 // why returns the only reason, or the one at the index.
@@ -28,6 +29,7 @@ func (b *bench) why(id string) []braid.Reason {
 
 func TestWhyTellsWhatAQueuedJobWaitsFor(t *testing.T) {
 	b := newBench(t)
+	b.present("w", "default", "a")
 	first, second := b.enqueueNamed("a"), b.enqueueNamed("a")
 	if r := b.why(first); r[0].Code != braid.ReasonNext {
 		t.Errorf("the first in line: %+v", r)
@@ -43,6 +45,43 @@ func TestWhyTellsWhatAQueuedJobWaitsFor(t *testing.T) {
 	}
 	if r := b.why(first); len(r) != 1 || r[0].Code != braid.ReasonPaused {
 		t.Errorf("the first in a paused queue: %+v", r)
+	}
+}
+
+func TestWhyTellsThatNoWorkerWouldTakeAJob(t *testing.T) {
+	b := newBench(t)
+	first, second := b.enqueueNamed("a"), b.enqueueNamed("a")
+	if r := b.why(first); r[0].Code != braid.ReasonNoWorker || !strings.Contains(r[0].Text, `queue "default"`) || len(r) != 1 {
+		t.Errorf("no worker: %+v", r)
+	}
+	b.present("elsewhere", "q", "a")
+	if r := b.why(second); r[0].Code != braid.ReasonNoWorker || r[1].Code != braid.ReasonJobsAhead {
+		t.Errorf("a worker for another queue: %+v", r)
+	}
+	b.present("other", "default", "b")
+	if r := b.why(first); r[0].Code != braid.ReasonNoWorker || !strings.Contains(r[0].Text, `handles "a"`) || !strings.Contains(r[0].Text, "some work on that queue") {
+		t.Errorf("a worker for another name: %+v", r)
+	}
+	b.present("right", "default", "a")
+	if r := b.why(first); len(r) != 1 || r[0].Code != braid.ReasonNext {
+		t.Errorf("a worker that would take it: %+v", r)
+	}
+	if err := b.store.ForgetWorker(b.ctx, "right"); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.why(first); r[0].Code != braid.ReasonNoWorker {
+		t.Errorf("that worker is gone: %+v", r)
+	}
+}
+
+// present lists a worker that does nothing.
+func (b *bench) present(id, queue, name string) {
+	b.Helper()
+	now := driver.TimeOf(time.Now())
+	err := b.store.BeatWorker(b.ctx, now, driver.WorkerRecord{ID: id, Names: []string{name},
+		Queues: []driver.WorkerQueue{{Name: queue, Slots: 1}}, Since: now, ExpiresAt: now.Add(3_600_000)})
+	if err != nil {
+		b.Fatal(err)
 	}
 }
 
@@ -62,7 +101,11 @@ func TestWhyTellsHowLongADelayedJobRests(t *testing.T) {
 	for b.why(due)[0].Code == braid.ReasonNotDue && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
-	if r := b.why(due); r[0].Code != braid.ReasonDue {
+	if r := b.why(due); len(r) != 2 || r[0].Code != braid.ReasonNoWorker || r[1].Code != braid.ReasonDue {
+		t.Errorf("due, without a worker: %+v", r)
+	}
+	b.present("w2", "elsewhere", "c")
+	if r := b.why(due); len(r) != 1 || r[0].Code != braid.ReasonDue {
 		t.Errorf("due: %+v", r)
 	}
 }

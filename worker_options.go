@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -18,10 +19,11 @@ import (
 
 // WorkerOptions configures a worker. The zero value is ready to use.
 type WorkerOptions struct {
-	// Concurrency is how many jobs of each queue run at once. 0 is 10.
+	// Concurrency is how many jobs of each queue run at once. 0 is 10; at most
+	// 1,000,000.
 	Concurrency int
-	// Queues are the queues to work on, each with its own concurrency; a value of 0 is
-	// Concurrency. Nil: the queues of the definitions that have handlers.
+	// Queues are the queues to work on, each with its own concurrency, of at most
+	// 1,000,000; a value of 0 is Concurrency. Nil: the queues of the definitions that have handlers.
 	Queues map[string]int
 	// Timeout bounds the runs of jobs that have no [Timeout] of their own. 0 is none.
 	Timeout time.Duration
@@ -50,6 +52,13 @@ type WorkerOptions struct {
 	OnFailure func(ctx context.Context, failure Failure)
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []Middleware
+	// PresenceInterval is how often the worker tells its stores that it is alive, for
+	// [Client.Workers] and [Client.Why]; it counts as gone after three of them, or when
+	// it stops. 0 is 10 s; at least 100 ms.
+	PresenceInterval time.Duration
+	// Version is shown in the list of workers. Empty: that of the program's main module,
+	// as the build knows it.
+	Version string
 	// ID names the worker in jobs and ledgers. Empty: host, process and a random
 	// part. It must be unique among the workers of a store.
 	ID string
@@ -74,12 +83,15 @@ type Failure struct {
 
 const (
 	defaultConcurrency = 10
+	mostConcurrency    = 1_000_000
 	defaultGrace       = 25 * time.Second
 	defaultLock        = 30 * time.Second
 	shortestLock       = 100 * time.Millisecond
 	defaultSweep       = 30 * time.Second
 	shortestSweep      = 100 * time.Millisecond
 	defaultMaxStalled  = 3
+	defaultPresence    = 10 * time.Second
+	shortestPresence   = 100 * time.Millisecond
 )
 
 func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
@@ -103,6 +115,12 @@ func (o WorkerOptions) withDefaults(client *Client) WorkerOptions {
 	if o.MaxStalled == 0 && !o.FailStalled {
 		o.MaxStalled = defaultMaxStalled
 	}
+	if o.PresenceInterval == 0 {
+		o.PresenceInterval = defaultPresence
+	}
+	if o.Version == "" {
+		o.Version = buildVersion()
+	}
 	if o.ID == "" {
 		o.ID = engine.NewWorkerID()
 	}
@@ -116,6 +134,8 @@ func (o WorkerOptions) validate() error {
 	switch {
 	case o.Concurrency < 1:
 		return refuse("Concurrency", strconv.Itoa(o.Concurrency), "use 1 or more, or 0 for 10")
+	case o.Concurrency > mostConcurrency:
+		return refuse("Concurrency", strconv.Itoa(o.Concurrency), "use at most "+strconv.Itoa(mostConcurrency))
 	case o.Queues != nil && len(o.Queues) == 0:
 		return refuse("Queues", "", "is empty; name the queues to work on, or leave it nil for those of the definitions")
 	case o.Timeout < 0:
@@ -126,6 +146,10 @@ func (o WorkerOptions) validate() error {
 		return refuse("LockDuration", o.LockDuration.String(), "use at least 100ms, or 0 for 30s")
 	case o.SweepInterval < shortestSweep:
 		return refuse("SweepInterval", o.SweepInterval.String(), "use at least 100ms, or 0 for 30s")
+	case o.PresenceInterval < shortestPresence:
+		return refuse("PresenceInterval", o.PresenceInterval.String(), "use at least 100ms, or 0 for 10s")
+	case len(o.Version) > driver.MaxKeyBytes || !utf8.ValidString(o.Version):
+		return refuse("Version", o.Version, "use at most 255 bytes of UTF-8, or leave it empty for that of the build")
 	case o.MaxStalled < 0 || o.MaxStalled > math.MaxInt32:
 		return refuse("MaxStalled", strconv.Itoa(o.MaxStalled), "use 1 or more, or 0 for 3; FailStalled allows none")
 	case o.FailStalled && o.MaxStalled > 0:
@@ -142,6 +166,9 @@ func (o WorkerOptions) validate() error {
 		}
 		if slots < 0 {
 			return refuse("Queues["+queue+"]", strconv.Itoa(slots), "use 1 or more, or 0 for Concurrency")
+		}
+		if slots > mostConcurrency {
+			return refuse("Queues["+queue+"]", strconv.Itoa(slots), "use at most "+strconv.Itoa(mostConcurrency))
 		}
 	}
 	if err := driver.CheckText("WorkerOptions.ID", o.ID, driver.MaxKeyBytes); err != nil {
@@ -168,7 +195,7 @@ func (o *WorkerOptions) build(ctx context.Context, client *Client, h *storeHandl
 	backoff := o.Backoff.policy
 	config := engine.Config{
 		Store: h.store.driver, StoreName: h.store.name, Clock: h.store.clock, WorkerID: o.ID,
-		Queues: o.queues(h), Handlers: h.handlers,
+		Queues: o.queues(h), Handlers: h.handlers, PresenceInterval: o.PresenceInterval, Version: o.Version,
 		LockDuration: o.LockDuration, Grace: o.ShutdownGrace, CallTimeout: callTimeout,
 		Timeout: o.Timeout, Backoff: &backoff, Logger: logger, BaseContext: base,
 		ChildEnded: func(parentStore string) { flows.pulseRelay(h.store.name, parentStore) },

@@ -161,7 +161,8 @@ type Consumer interface {
 	//
 	// Every terminal transition, here and anywhere: sets FinishedAt, clears the lock
 	// and CancelRequested, frees the dedup key, applies Keep, and appends to the
-	// outbox if the job has an envelope, all in the same atomic step.
+	// outbox if the job has an envelope, all in the same atomic step. The runs that a
+	// batch ends are counted; see [StatsKeeper].
 	Ack(ctx context.Context, now Time, batch []Ack) ([]AckResult, error)
 
 	// Heartbeat extends every lock of the batch that is still held to now + duration,

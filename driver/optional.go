@@ -63,3 +63,12 @@ type TxProducer interface {
 	// [*InvalidError].
 	EnqueueTx(ctx context.Context, tx Tx, now Time, batch []EnqueueRequest) ([]EnqueueResult, error)
 }
+
+// GroupedProducer is the power to tell that the requests of several callers, which
+// travel together, had better travel apart.
+type GroupedProducer interface {
+	// EnqueueGrouped is [Producer].Enqueue for a batch whose items are of different
+	// callers. Where an item would have to wait for a transaction of somebody's that is
+	// still open, its chunk applies nothing and the error matches [ErrContended].
+	EnqueueGrouped(ctx context.Context, now Time, batch []EnqueueRequest) ([]EnqueueResult, error)
+}

@@ -12,6 +12,8 @@ type Store interface {
 	Scheduler
 	FlowStore
 	Sweeper
+	WorkerRegistry
+	StatsKeeper
 
 	// Info describes the store. It makes no call.
 	Info() Info

@@ -41,6 +41,11 @@ type broken struct {
 	peek     func(ctx context.Context, now driver.Time, req driver.PeekRequest) ([]driver.OutboxEntry, error)
 
 	sweepHistory func(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error)
+
+	workers    func(ctx context.Context, now driver.Time, after string, limit int) (driver.WorkerPage, error)
+	stats      func(ctx context.Context, req driver.StatsRequest) (driver.StatsResult, error)
+	depth      func(ctx context.Context, now driver.Time) error
+	sweepStats func(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error)
 }
 
 // breaking returns the harness of memory stores with a rule broken.
@@ -259,4 +264,32 @@ func (b *broken) SweepHistory(ctx context.Context, now driver.Time, limit int) (
 		return b.sweepHistory(ctx, now, limit)
 	}
 	return b.Store.SweepHistory(ctx, now, limit)
+}
+
+func (b *broken) Workers(ctx context.Context, now driver.Time, after string, limit int) (driver.WorkerPage, error) {
+	if b.workers != nil {
+		return b.workers(ctx, now, after, limit)
+	}
+	return b.Store.Workers(ctx, now, after, limit)
+}
+
+func (b *broken) Stats(ctx context.Context, req driver.StatsRequest) (driver.StatsResult, error) {
+	if b.stats != nil {
+		return b.stats(ctx, req)
+	}
+	return b.Store.Stats(ctx, req)
+}
+
+func (b *broken) SweepStats(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error) {
+	if b.sweepStats != nil {
+		return b.sweepStats(ctx, now, limit)
+	}
+	return b.Store.SweepStats(ctx, now, limit)
+}
+
+func (b *broken) SampleDepth(ctx context.Context, now driver.Time) error {
+	if b.depth != nil {
+		return b.depth(ctx, now)
+	}
+	return b.Store.SampleDepth(ctx, now)
 }

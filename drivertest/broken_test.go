@@ -113,6 +113,16 @@ var brokenStores = []struct {
 	{"children are staged under any token", stagesUnderAnyToken, "Flow/StagingChecksTheToken", true},
 	{"retention ignores owed cascades", retentionIgnoresDebts, "Flow/KeepSparesOwedCascades", true},
 
+	{"dead workers live on", deadWorkersLive, "Workers/ExpireByThemselves", true},
+	{"workers are not in byte order", workersIgnoreCase, "Workers/ArePaged", false},
+	{"the wait is forgotten", waitIsForgotten, "Stats/WaitBeginsWhenAJobCanRun", true},
+	{"retries count as failures", retriesAreFailures, "Stats/CountRunsByOutcome", true},
+	{"refused acks count", refusedAcksCount, "Stats/OnlyWhatEndsARun", true},
+	{"pages of stats cut minutes", pagesCutMinutes, "Stats/ArePaged", false},
+	{"samples of the depth are late", samplesLate, "Stats/DepthsAreSampled", true},
+	{"samples of the depth end", samplesNoOldOnes, "Stats/DepthsAreKeptForADay", false},
+	{"stats stay for ever", statsStayForEver, "Stats/AreKeptForADay", true},
+
 	{"the outbox misses stalls", outboxMissesStalls, "Outbox/StalledTooOften", true},
 	{"the outbox misses removals", outboxMissesRemovals, "Outbox/RemoveOfWaiting", true},
 	{"the outbox misses nested parents", outboxMissesNestedParents, "Outbox/FailFastOfANestedParent", true},

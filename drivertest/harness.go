@@ -71,6 +71,8 @@ type StoreOptions struct {
 	HistoryCeiling driver.Opt[driver.HistoryCeiling]
 	// IDGenerator draws the ids that the store assigns; nil: the store's own.
 	IDGenerator func() string
+	// WithoutStats switches the counting of runs off.
+	WithoutStats bool
 }
 
 // Transaction is a transaction of the caller's own.

@@ -301,8 +301,41 @@ func (c childrenCall) on(s *side, _ driver.Time) answer {
 	return texts(some, all, err)
 }
 
+// workersCall lets a worker beat, or forgets it, and looks who is alive.
+type workersCall struct {
+	ID     string
+	Lives  driver.Millis
+	Forget bool
+	Page   int
+}
+
+func (c workersCall) on(s *side, now driver.Time) answer {
+	err := s.store.ForgetWorker(s.ctx, c.ID)
+	if !c.Forget {
+		err = s.store.BeatWorker(s.ctx, now, driver.WorkerRecord{
+			ID: c.ID, Names: historyNames, Since: now, ExpiresAt: now.Add(c.Lives),
+			Queues: []driver.WorkerQueue{{Name: "q1", Slots: c.Page, InFlight: 1}}})
+	}
+	values := []any{err}
+	for after, more := "", true; more; {
+		page, err := s.store.Workers(s.ctx, now, after, c.Page)
+		if err != nil {
+			return texts(err)
+		}
+		values = append(values, page)
+		if more = page.More; more {
+			after = page.Workers[len(page.Workers)-1].ID
+		}
+	}
+	return texts(append(values, nil)...)
+}
+
+// sweptStats is how old the stats are that a history sweeps: it is over too soon to
+// wait for a day.
+const sweptStats driver.Millis = 20_000
+
 type sweepCall struct {
-	Kind  string // history, dedupe or flows
+	Kind  string // history, dedupe, flows or stats
 	Limit int
 }
 
@@ -311,6 +344,12 @@ func (c sweepCall) on(s *side, now driver.Time) answer {
 		"history": func() (driver.SweepResult, error) { return s.store.SweepHistory(s.ctx, now, c.Limit) },
 		"dedupe":  func() (driver.SweepResult, error) { return s.store.SweepDedupe(s.ctx, now, c.Limit) },
 		"flows":   func() (driver.SweepResult, error) { return s.store.SweepFlows(s.ctx, now, c.Limit) },
+		"stats": func() (driver.SweepResult, error) {
+			if err := s.store.SampleDepth(s.ctx, now); err != nil {
+				return driver.SweepResult{}, err
+			}
+			return s.store.SweepStats(s.ctx, now.Add(driver.StatsKept-sweptStats), c.Limit)
+		},
 	}[c.Kind]
 	deleted := 0
 	for range 1000 {
@@ -320,7 +359,7 @@ func (c sweepCall) on(s *side, now driver.Time) answer {
 		}
 		deleted += result.Deleted
 		if !result.More {
-			if c.Kind != "history" {
+			if c.Kind == "dedupe" || c.Kind == "flows" {
 				deleted = 0 // when they delete what nobody sees is each store's own affair
 			}
 			return texts(deleted, nil)

@@ -193,9 +193,12 @@ var draws = []struct {
 		return childrenCall{pick(g, historyIDs), []string{pick(g, historyChildren), "none", pick(g, historyChildren)}, 1 + g.IntN(3)}
 	}},
 	{3, func(g *historian) historyCall {
-		return sweepCall{pick(g, []string{"history", "dedupe", "flows"}), 1 + g.IntN(5)}
+		return sweepCall{pick(g, []string{"history", "dedupe", "flows", "stats"}), 1 + g.IntN(5)}
 	}},
 	{7, (*historian).schedule},
+	{3, func(g *historian) historyCall {
+		return workersCall{ID: pick(g, historyIDs), Lives: driver.Millis(g.IntN(1500)), Forget: g.chance(4), Page: 1 + g.IntN(4)}
+	}},
 }
 
 // learn takes in what the reference answered.

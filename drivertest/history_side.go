@@ -116,6 +116,25 @@ func (s *side) rows(flowID string, limit int) ([]driver.Child, error) {
 	return nil, fmt.Errorf("the pages of ListChildResults(%q) do not end", flowID)
 }
 
+// stats reads every page of the stats.
+func (s *side) stats() ([]driver.Stat, error) {
+	var stats []driver.Stat
+	req := driver.StatsRequest{To: driver.Time(driver.StatsKept), Limit: 3}
+	for range 2000 {
+		page, err := s.store.Stats(s.ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		stats = append(stats, page.Stats...)
+		next, more := page.Next.Get()
+		if !more {
+			return stats, nil
+		}
+		req.From = next
+	}
+	return nil, fmt.Errorf("the pages of Stats do not end")
+}
+
 // dump is all that the seam shows of a store.
 type dump struct {
 	jobs  []*driver.Job // in order of enqueuedAt
@@ -198,6 +217,18 @@ func (s *side) dumpRest(line func(format string, args ...any)) error {
 	for _, e := range entries {
 		line("outbox %s", s.entry(e))
 	}
+	stats, err := s.stats()
+	if err != nil {
+		return err
+	}
+	for _, stat := range stats {
+		line("stat %s", render(stat))
+	}
+	depths, err := s.store.Depths(s.ctx, 0, driver.Time(driver.StatsKept))
+	if err != nil {
+		return err
+	}
+	line("depths %s", render(depths))
 	backlog, err := s.store.OutboxBacklog(s.ctx)
 	line("backlog %s", render(backlog))
 	return err

@@ -125,6 +125,21 @@ func methods() []method {
 		{"SweepHistory", func(ctx context.Context, s driver.Store) error { _, err := s.SweepHistory(ctx, 9000, 10); return err }},
 		{"SweepDedupe", func(ctx context.Context, s driver.Store) error { _, err := s.SweepDedupe(ctx, 9000, 10); return err }},
 		{"SweepFlows", func(ctx context.Context, s driver.Store) error { _, err := s.SweepFlows(ctx, 9000, 10); return err }},
+		{"BeatWorker", func(ctx context.Context, s driver.Store) error {
+			return s.BeatWorker(ctx, 100, driver.WorkerRecord{ID: "new", ExpiresAt: 30_000})
+		}},
+		{"ForgetWorker", func(ctx context.Context, s driver.Store) error { return s.ForgetWorker(ctx, "worker-1") }},
+		{"Workers", func(ctx context.Context, s driver.Store) error { _, err := s.Workers(ctx, 100, "", 10); return err }},
+		{"Stats", func(ctx context.Context, s driver.Store) error {
+			_, err := s.Stats(ctx, driver.StatsRequest{To: 60_000})
+			return err
+		}},
+		{"SampleDepth", func(ctx context.Context, s driver.Store) error { return s.SampleDepth(ctx, 60_000) }},
+		{"Depths", func(ctx context.Context, s driver.Store) error { _, err := s.Depths(ctx, 0, 60_000); return err }},
+		{"SweepStats", func(ctx context.Context, s driver.Store) error {
+			_, err := s.SweepStats(ctx, driver.Time(driver.StatsKept), 10)
+			return err
+		}},
 		{"Ping", func(ctx context.Context, s driver.Store) error { return s.Ping(ctx) }},
 	}
 }
@@ -138,6 +153,7 @@ func (t *T) callFixture() {
 	t.insert(0, request("waiting", dedupe("k")))
 	t.upsert(schedule("nightly"))
 	t.pause("paused")
+	t.beat(0, driver.WorkerRecord{ID: "worker-1", ExpiresAt: 30_000})
 }
 
 func init() {
@@ -191,6 +207,9 @@ func init() {
 			t.equal("paused", t.pausedQueues(), []string{"paused"})
 			t.equal("schedules", t.keysOf(driver.ScheduleFilter{}), []string{"nightly"})
 			t.equal("NextRunAt", t.schedule("nightly").NextRunAt, driver.Time(1000))
+			t.equal("workers", workerIDs(t.workers(100)), []string{"worker-1"})
+			t.equal("stats", len(t.stats()), 1)
+			t.equal("depths", len(t.depths(0, 600_000)), 0)
 		})
 
 	register("Store/Closed",

@@ -20,6 +20,9 @@ var memory = Harness{
 		if o.IDGenerator != nil {
 			options = append(options, memstore.WithIDGenerator(o.IDGenerator))
 		}
+		if o.WithoutStats {
+			options = append(options, memstore.WithoutStats())
+		}
 		s := memstore.New(options...)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {

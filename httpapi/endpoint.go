@@ -40,6 +40,7 @@ var endpoints = func() []*endpoint {
 	var all []*endpoint
 	for _, group := range [][]*endpoint{
 		infoEndpoints(), jobEndpoints(), operateEndpoints(), queueEndpoints(), scheduleEndpoints(), flowEndpoints(), workEndpoints(),
+		workerEndpoints(), statsEndpoints(),
 	} {
 		all = append(all, group...)
 	}

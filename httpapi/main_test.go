@@ -49,6 +49,7 @@ var succeeded sync.Map
 type bench struct {
 	*testing.T
 	client *braid.Client
+	store  *memstore.Store
 	api    *Handler
 	doc    *openDocument
 	log    *lockedBuffer
@@ -77,7 +78,7 @@ func newBench(t *testing.T, options ...Option) *bench {
 	log := &lockedBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	b := &bench{T: t, client: braid.NewClient(store, braid.WithStore("other", other), braid.WithLogger(logger)),
-		doc: readDocument(t), log: log}
+		store: store, doc: readDocument(t), log: log}
 	b.api = New(b.client, append([]Option{WithLogger(logger), WithPollInterval(5 * time.Millisecond)}, options...)...)
 	t.Cleanup(func() {
 		b.client.Close()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -86,6 +87,19 @@ func (q query) number(name string, def, least, most int) (int, error) {
 		return 0, invalid(name, "cannot be %q; use a number from %d to %d", clip(text), least, most)
 	}
 	return n, nil
+}
+
+// time returns a time in RFC 3339; zero if it is not there.
+func (q query) time(name string) (time.Time, error) {
+	text := q.text(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, invalid(name, "cannot be %q; use a time such as 2026-01-31T09:00:00Z", clip(text))
+	}
+	return t, nil
 }
 
 // fields returns a map parameter; nil if it is not there.

@@ -11,7 +11,7 @@ type Why struct {
 
 // Reason is one thing that a job waits for, or that ended it.
 type Reason struct {
-	Code     string     `json:"code" enum:"paused,not-due,due,jobs-ahead,next,running,lock-expired,cancel-requested,children,finished"`
+	Code     string     `json:"code" enum:"paused,no-worker,not-due,due,jobs-ahead,next,running,lock-expired,cancel-requested,children,finished"`
 	Text     string     `json:"text" doc:"A sentence for people."`
 	Until    Time       `json:"until,omitzero" doc:"When it falls due, or its lock runs out."`
 	Ahead    int        `json:"ahead,omitempty" doc:"How many jobs of the queue come before it, counted to 1,000."`

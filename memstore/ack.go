@@ -28,6 +28,16 @@ func (s *Store) ack(c *call, a *driver.Ack) (driver.State, error) {
 	case rec.job.State != driver.Active || rec.token != a.Token:
 		return 0, driver.ErrLockLost
 	}
+	run := rec.runBefore()
+	state, err := s.settleRun(c, rec, a)
+	if err == nil {
+		s.countRun(c.now, run, a.Kind, state)
+	}
+	return state, err
+}
+
+// settleRun does what an ack says to the job of a run.
+func (s *Store) settleRun(c *call, rec *record, a *driver.Ack) (driver.State, error) {
 	cancel := rec.job.CancelRequested
 	switch a.Kind {
 	case driver.AckComplete:

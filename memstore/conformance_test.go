@@ -21,6 +21,9 @@ func open(t drivertest.TB, o drivertest.StoreOptions) driver.Store {
 	if o.IDGenerator != nil {
 		options = append(options, memstore.WithIDGenerator(o.IDGenerator))
 	}
+	if o.WithoutStats {
+		options = append(options, memstore.WithoutStats())
+	}
 	s := memstore.New(options...)
 	t.Cleanup(func() {
 		if err := s.CheckInvariants(); err != nil {

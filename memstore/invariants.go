@@ -27,6 +27,8 @@ func (s *Store) CheckInvariants() error {
 	a.flows(s)
 	a.outbox(s)
 	a.watches(s)
+	a.workers(s)
+	a.stats(s)
 	return errors.Join(a.problems...)
 }
 

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,6 +13,7 @@ import (
 type holdings struct {
 	Jobs, Queues, Names, Active, Claims, Expiry, Surplus, Dedupes, DedupeEnds        int
 	Schedules, Due, FlowOrders, Abandoned, Outbox, Boxes, Waiters, Finished, Cancels int
+	Stats, Depths, Workers, WorkerEnds                                               int
 }
 
 func (s *Store) holdings() holdings {
@@ -24,6 +26,7 @@ func (s *Store) holdings() holdings {
 		Schedules: s.schedules.byKey.Len(), Due: s.schedules.due.Len(), Abandoned: len(s.flows.abandoned),
 		Outbox: len(s.outbox.entries), Boxes: len(s.outbox.boxes), Waiters: len(s.wakes.waiters),
 		Finished: len(s.finished), Cancels: len(s.cancels),
+		Stats: s.stats.minutes.Len(), Depths: s.stats.depths.Len(), Workers: s.workers.byID.Len(), WorkerEnds: s.workers.expiring.Len(),
 	}
 	for _, order := range s.flows.orders {
 		h.FlowOrders += order.Len()
@@ -189,7 +192,7 @@ func (x *scatter) schedule() error {
 func (x *scatter) step() error {
 	ctx, s := x.t.Context(), x.s
 	x.now += driver.Time(x.r.IntN(20))
-	switch x.r.IntN(18) {
+	switch x.r.IntN(19) {
 	case 0, 1, 2, 3:
 		_, err := s.Enqueue(ctx, x.now, []driver.EnqueueRequest{x.request(), x.request(), x.request()})
 		return err
@@ -222,15 +225,21 @@ func (x *scatter) step() error {
 		return x.relay()
 	case 16:
 		return pick(x.r, x.cascade, x.schedule)()
+	case 17:
+		return s.BeatWorker(ctx, x.now, driver.WorkerRecord{ID: fmt.Sprint("w", x.r.IntN(30)), ExpiresAt: x.now + driver.Time(x.r.IntN(300))})
 	}
-	_, err := pick(x.r, s.SweepHistory, s.SweepDedupe, s.SweepFlows)(ctx, x.now, x.r.IntN(6))
+	_, err := pick(x.r, s.SweepHistory, s.SweepDedupe, s.SweepFlows, s.SweepStats, x.sampleDepth)(ctx, x.now, x.r.IntN(6))
 	return err
+}
+
+func (x *scatter) sampleDepth(ctx context.Context, now driver.Time, _ int) (driver.SweepResult, error) {
+	return driver.SweepResult{}, x.s.SampleDepth(ctx, now)
 }
 
 // removeAll ends and removes everything, by the store's own means.
 func (x *scatter) removeAll() error {
 	ctx, s := x.t.Context(), x.s
-	x.now += 1_000_000
+	x.now += driver.Time(driver.StatsKept) + 1_000_000
 	var ids []string
 	for id := range s.jobs {
 		ids = append(ids, id)
@@ -247,6 +256,7 @@ func (x *scatter) removeAll() error {
 	for _, sweep := range []func() (driver.SweepResult, error){
 		func() (driver.SweepResult, error) { return s.SweepDedupe(ctx, x.now, 1000) },
 		func() (driver.SweepResult, error) { return s.SweepFlows(ctx, x.now, 10_000) },
+		func() (driver.SweepResult, error) { return s.SweepStats(ctx, x.now, 10_000) },
 	} {
 		if result, err := sweep(); err != nil || result.More {
 			return fmt.Errorf("a sweep left something: %+v, %w", result, err)
@@ -271,7 +281,16 @@ func (x *scatter) removeAll() error {
 			return err
 		}
 	}
-	return nil
+	for range 4 { // each lets a few lapse
+		if err := s.BeatWorker(ctx, x.now, driver.WorkerRecord{ID: "last", ExpiresAt: x.now + 1}); err != nil {
+			return err
+		}
+	}
+	s.withoutStats = true // so that the next sample only deletes
+	if err := s.SampleDepth(ctx, x.now); err != nil {
+		return err
+	}
+	return s.ForgetWorker(ctx, "last")
 }
 
 func TestRandomCallsKeepTheInvariantsAndLeaveNothingBehind(t *testing.T) {

@@ -12,6 +12,8 @@ type Option func(*settings) error
 type settings struct {
 	ceiling    driver.HistoryCeiling
 	generateID func() string // nil: j-<n> from the store's counter
+
+	withoutStats bool
 }
 
 // WithHistoryTTL lets no finished job stay longer than d, whatever its own Keep
@@ -46,6 +48,15 @@ func WithIDGenerator(generate func() string) Option {
 				Reason: "is no function; pass one, or leave the option out"}
 		}
 		s.generateID = generate
+		return nil
+	}
+}
+
+// WithoutStats keeps no numbers of runs per minute, queue and outcome, which the
+// charts of the dashboard and braid top show. The default is to keep them for a day.
+func WithoutStats() Option {
+	return func(s *settings) error {
+		s.withoutStats = true
 		return nil
 	}
 }

@@ -41,6 +41,8 @@ type Store struct {
 	flows      flowBook
 	outbox     outbox
 	wakes      wakeBook
+	stats      statBook
+	workers    workerBook
 	finished   map[string]map[*finishWatch]struct{}
 	cancels    map[*cancelWatch]struct{}
 }
@@ -68,6 +70,7 @@ func New(opts ...Option) *Store {
 		flows:      newFlowBook(),
 		outbox:     newOutbox(),
 		wakes:      newWakeBook(),
+		workers:    newWorkerBook(),
 		finished:   map[string]map[*finishWatch]struct{}{},
 		cancels:    map[*cancelWatch]struct{}{},
 	}
@@ -98,7 +101,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.done == nil {
 		return nil
 	}
 	s.closed = true
@@ -115,6 +118,9 @@ func (s *Store) lock(ctx context.Context) error {
 	}
 	if s.optionErr != nil {
 		return s.optionErr
+	}
+	if s.done == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; make one with memstore.New"}
 	}
 	s.mu.Lock()
 	if s.closed {

@@ -26,12 +26,13 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 }
 
 func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
-	if done, err := s.ackPlain(ctx, now, batch, results); done || err != nil {
+	left, err := s.ackPlain(ctx, now, batch, results)
+	if len(left) == 0 || err != nil {
 		return err
 	}
-	ids := make([]string, len(batch))
-	for i := range batch {
-		ids[i] = batch[i].ID
+	ids := make([]string, len(left))
+	for n, i := range left {
+		ids[n] = batch[i].ID
 	}
 	budget := *trims
 	return s.transact(ctx, "Ack", now, func(t *tx) error {
@@ -41,7 +42,7 @@ func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ac
 		if err != nil {
 			return err
 		}
-		for i := range batch {
+		for _, i := range left {
 			state, err := t.ack(recs[batch[i].ID], &batch[i])
 			if err != nil && !isItemRefusal(err) {
 				return err
@@ -69,6 +70,16 @@ func (t *tx) ack(rec *record, a *driver.Ack) (driver.State, error) {
 	case rec.state != driver.Active || rec.token != a.Token:
 		return 0, driver.ErrLockLost
 	}
+	before := *rec
+	state, err := t.settleRun(rec, a)
+	if err == nil {
+		t.countRun(before, a.Kind, state)
+	}
+	return state, err
+}
+
+// settleRun does what an ack says to the job of a run.
+func (t *tx) settleRun(rec *record, a *driver.Ack) (driver.State, error) {
 	cancel := rec.cancelRequested
 	switch a.Kind {
 	case driver.AckComplete:

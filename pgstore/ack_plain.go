@@ -19,11 +19,19 @@ const skipAfterMiss = 20
 
 // ackPlain settles a batch of ends in one statement and one round trip, if all of its
 // jobs are plain: nothing follows from their end but that their dedup keys are free.
-// It reports whether it did; if not, nothing was applied.
-func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult) (bool, error) {
+// It returns which items are left to be settled in the general way: all of them if one
+// was not plain, and else those whose row was changed by somebody else meanwhile.
+func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult) (left []int, err error) {
+	all := func() []int {
+		every := make([]int, len(batch))
+		for i := range every {
+			every[i] = i
+		}
+		return every
+	}
 	if s.fastAck.skip.Load() > 0 {
 		s.fastAck.skip.Add(-1)
-		return false, nil
+		return all(), nil
 	}
 	n := len(batch)
 	ids, tokens, states, exits := make([]string, n), make([]string, n), make([]int16, n), make([]*string, n)
@@ -36,10 +44,10 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 		case driver.AckFail:
 			state = driver.Failed
 		default:
-			return false, nil
+			return all(), nil
 		}
 		if _, again := seen[a.ID]; again {
-			return false, nil
+			return all(), nil
 		}
 		seen[a.ID] = struct{}{}
 		ids[i], tokens[i], states[i], exits[i] = a.ID, a.Token, int16(state), optionalBytes(a.Exit)
@@ -47,8 +55,8 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 	}
 	plain := true
 	statement := statement("ack_plain")
-	err := s.pipeline(ctx, "Ack", now, func(t *tx) {
-		plain = true
+	err = s.pipeline(ctx, "Ack", now, func(t *tx) {
+		plain, left = true, nil
 		t.counted = true
 		if s.deleteFinished {
 			statement = "ack_plain_delete"
@@ -62,18 +70,20 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 				return err
 			}
 			plain = plain && fit
-			results[at-1] = driver.AckResult{Err: driver.ErrLockLost}
-			if !exists {
-				results[at-1].Err = driver.ErrNotFound
+			if exists {
+				left = append(left, at-1)
+			} else {
+				results[at-1] = driver.AckResult{Err: driver.ErrNotFound}
 			}
 			return nil
-		}, ids, tokens, states, exits, now)
+		}, ids, tokens, states, exits, now, s.statMinute(now), driver.StatLongest)
 		if !s.deleteFinished {
 			t.query("watches_end", t.readTold, ids, now)
 		}
 	})
 	if err == nil && !plain {
 		s.fastAck.skip.Store(skipAfterMiss)
+		return all(), nil
 	}
-	return err == nil && plain, err
+	return left, err
 }

@@ -41,8 +41,9 @@ type changes struct {
 	attempts []attempt
 	lasts    []string // ids of jobs whose last ledger entry leaves their row
 	outbox   []outboxRow
-	frees    []*record // whose dedup keys without window are free, if they own them
-	forgets  []*record // whose windows outlive them
+	stats    map[statKey]driver.Stat // of the runs that it ends
+	frees    []*record               // whose dedup keys without window are free, if they own them
+	forgets  []*record               // whose windows outlive them
 	groups   []*trimGroup
 	locked   map[dedupeKey]*dedupeEntry // to be saved
 	ended    []string                   // ids of the jobs that are terminal and stay
@@ -100,6 +101,7 @@ func (t *tx) flush() {
 	t.flushJobs()
 	t.flushCancels()
 	t.flushCounts()
+	t.flushStats()
 	t.flushAttempts()
 	t.flushOutbox()
 	t.flushDedupe()

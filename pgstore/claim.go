@@ -56,13 +56,18 @@ type claiming struct {
 	names []string
 	jobs  []*driver.Job
 	size  int64 // of the jobs, in bytes
+	left  bool  // whether the latest step has left candidates
 }
 
 func (c *claiming) add(rows pgx.Rows) error {
-	var size int64
-	job, err := c.store.readJob(rows, &size)
-	if err != nil {
+	var size, place int64
+	job, err := c.store.readJob(rows, &size, &place)
+	switch {
+	case err != nil:
 		return err
+	case job.ID == "":
+		c.left = true
+		return nil
 	}
 	c.jobs = append(c.jobs, job)
 	c.size += size
@@ -82,18 +87,17 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 	held, size := len(c.jobs), c.size
 	want := min(c.req.Limit-held, claimAtOnce)
 	var promoted int
-	var paused, passed bool
-	var first *int64
+	var paused, moreDue bool
+	var next *int64
 	before := c.store.hub.cursor()
 	err = c.store.pipeline(ctx, "Claim", c.now, func(t *tx) {
-		c.jobs, c.size, promoted, first = c.jobs[:held], size, 0, nil
-		t.scan("claim_promote", nil, []any{&promoted}, c.req.Queue, c.now, driver.ChunkJobs)
+		c.jobs, c.size, c.left, promoted, next = c.jobs[:held], size, false, 0, nil
+		t.scan("claim_promote", nil, []any{&promoted, &moreDue, &next, &paused}, c.req.Queue, c.now, driver.ChunkJobs)
 		if want > 0 && len(c.names) > 0 {
-			t.query("claim_hold", c.add, c.req.Queue, c.names, want, min(2*want+16, 4*driver.ChunkJobs), c.req.Token, c.req.Worker,
+			t.query("claim_hold", c.add, c.req.Queue, c.names, want, min(want+want/2+16, 4*driver.ChunkJobs), c.req.Token, c.req.Worker,
 				c.now, c.now.Add(c.req.LockDuration), driver.ChunkBytes-c.size, held == 0)
 		}
 		t.settled = func() { t.counted = promoted > 0 || len(c.jobs) > held }
-		t.scan("claim_next", nil, []any{&paused, &first, &passed}, c.req.Queue, c.names, want > 0)
 	})
 	if err != nil {
 		return result, false, err
@@ -104,11 +108,11 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 		return result, false, nil
 	}
 	switch {
-	case took < want && passed:
+	case moreDue, took < want && c.left:
 		// Candidates are left: others held them, or the page is full.
 		result.NextRunAt = driver.Some(c.now)
-	case first != nil:
-		result.NextRunAt = driver.Some(max(driver.Time(*first), c.now))
+	case next != nil:
+		result.NextRunAt = driver.Some(driver.Time(*next))
 	}
 	return result, took == claimAtOnce, nil
 }

@@ -12,13 +12,22 @@ import (
 // Enqueue implements [driver.Producer]. A chunk is one transaction: one statement,
 // unless items have dedup keys.
 func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	return s.enqueue(ctx, polite, now, batch)
+}
+
+// EnqueueGrouped implements [driver.GroupedProducer].
+func (s *Store) EnqueueGrouped(ctx context.Context, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
+	return s.enqueue(ctx, hasty, now, batch)
+}
+
+func (s *Store) enqueue(ctx context.Context, p patience, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
 	results := make([]driver.EnqueueResult, len(batch))
 	if len(batch) == 0 {
 		return results, s.serves(ctx)
 	}
 	for from := 0; from < len(batch); {
 		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
-		if err := s.enqueueChunk(ctx, now, batch[from:to], results[from:to]); err != nil {
+		if err := s.enqueueChunk(ctx, p, now, batch[from:to], results[from:to]); err != nil {
 			return results[:from], partial(from, err)
 		}
 		from = to
@@ -34,19 +43,19 @@ func requestSize(r *driver.EnqueueRequest) int {
 	return size
 }
 
-func (s *Store) enqueueChunk(ctx context.Context, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) error {
+func (s *Store) enqueueChunk(ctx context.Context, p patience, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) error {
 	if s.generateID == nil {
-		done, err := s.enqueuePlain(ctx, now, batch, results)
+		done, err := s.enqueuePlain(ctx, p, now, batch, results)
 		if done || err != nil {
 			return err
 		}
 	}
-	return s.transact(ctx, "Enqueue", now, func(t *tx) error { return t.enqueue(batch, results) })
+	return s.transactAs(ctx, p, "Enqueue", now, func(t *tx) error { return t.enqueue(batch, results) })
 }
 
 // enqueuePlain inserts a batch without dedup keys, in which all items or none have
 // ids, in one round trip. It reports whether it did; if not, nothing was applied.
-func (s *Store) enqueuePlain(ctx context.Context, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) (bool, error) {
+func (s *Store) enqueuePlain(ctx context.Context, p patience, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) (bool, error) {
 	named := batch[0].ID != ""
 	for i := range batch {
 		if batch[i].Dedupe != nil || named != (batch[i].ID != "") {
@@ -75,7 +84,7 @@ func (s *Store) enqueuePlain(ctx context.Context, now driver.Time, batch []drive
 	if named {
 		statement = "jobs_insert"
 	}
-	err := s.pipeline(ctx, "Enqueue", now, func(t *tx) {
+	err := s.pipelineAs(ctx, p, "Enqueue", now, func(t *tx) {
 		var existing []int
 		t.counted = true
 		t.query(statement, func(row pgx.Rows) error {
@@ -86,6 +95,7 @@ func (s *Store) enqueuePlain(ctx context.Context, now driver.Time, batch []drive
 			return err
 		}, rows.args()...)
 		t.settled = func() {
+			s.growth.insert(len(rows.ids) - len(existing))
 			for _, i := range existing {
 				results[i].Duplicate = true
 			}

@@ -74,6 +74,8 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 		// The network, or a server that is not there.
 		failure.Retryable = true
 		failure.OutcomeUnknown = changing && wasSent(err)
+	case code == codeLockNotThere:
+		failure.Err, failure.Retryable = errors.Join(driver.ErrContended, err), true
 	case retryableCode(code):
 		failure.Retryable = true
 		// A server that goes down may have committed before it said so.

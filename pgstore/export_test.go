@@ -18,7 +18,7 @@ func Empty(ctx context.Context, url, schema string) error {
 	defer func() { _ = conn.Close(ctx) }()
 	n := names{schema: schema, prefix: defaultPrefix}
 	_, err = conn.Exec(ctx, n.render(`TRUNCATE @jobs, @attempts, @counts, @changes, @paused, @trims, @dedupe, @watches, @schedules,
-		@flows, @children, @requests, @outbox RESTART IDENTITY; ALTER SEQUENCE @ids RESTART; ALTER SEQUENCE @numbers RESTART`))
+		@flows, @children, @requests, @outbox, @workers, @stats, @stat_changes, @depths RESTART IDENTITY; ALTER SEQUENCE @ids RESTART; ALTER SEQUENCE @numbers RESTART`))
 	return err
 }
 
@@ -77,6 +77,9 @@ func checkInvariants(ctx context.Context, pool *pgxpool.Pool, n names) error {
 		"requests without child": `
 			SELECT flow::text, child_key, '', '' FROM @requests r
 			WHERE NOT EXISTS (SELECT 1 FROM @children c WHERE r.flow = c.flow AND r.child_key = c.child_key)`,
+		"stats": `
+			SELECT minute::text, queue, outcome::text, runs::text FROM (TABLE @stats UNION ALL TABLE @stat_changes) AS s
+			WHERE minute % 60000 <> 0 OR runs < 1 OR run_time < 0 OR wait_time < 0`,
 		"owed cascades": `
 			SELECT flow::text, owed::text, '', '' FROM @flows f WHERE landed_at IS NOT NULL AND standing <> 4
 				AND owed <> CASE WHEN settled_early THEN (SELECT count(*) FROM @children c WHERE c.flow = f.flow AND status = 1) ELSE 0 END`,

@@ -13,12 +13,12 @@ const (
 	foldAtOnce = 20_000
 	// foldTimeout bounds one step's time.
 	foldTimeout = 10 * time.Second
-	// vacuumAfter is after how many folded changes their table, which is read whole for
-	// every count, is vacuumed: autovacuum comes once a minute at most.
+	// vacuumAfter is after how many folded changes their tables, which are read whole for
+	// every count, are vacuumed: autovacuum comes once a minute at most.
 	vacuumAfter = 50_000
 )
 
-// folder folds changes of counts into the counts, a second after there was one.
+// folder folds changes of counts and stats into the counts and stats, a second after there was one.
 type folder struct {
 	store *Store
 
@@ -68,7 +68,9 @@ func (f *folder) run() {
 func (f *folder) fold() (more bool, err error) {
 	ctx, cancel := context.WithTimeout(f.store.closed, foldTimeout)
 	defer cancel()
+	var runs int
 	var folded int
+	var jobs int64
 	err = f.store.transact(ctx, "fold", 0, func(t *tx) error {
 		folded = 0
 		var free bool
@@ -76,20 +78,24 @@ func (f *folder) fold() (more bool, err error) {
 		if err := t.send(); err != nil || !free {
 			return err
 		}
-		t.scan("fold", nil, []any{&folded}, foldAtOnce)
+		t.scan("fold", nil, []any{&folded, &jobs}, foldAtOnce)
 		t.exec("fold_drop_empty")
+		t.scan("stats_fold", nil, []any{&runs}, foldAtOnce)
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
+	if folded > 0 {
+		f.store.growth.observe(jobs)
+	}
 	f.folded += folded
 	if f.folded >= vacuumAfter {
 		f.folded = 0
 		// Whoever may not do it leaves it to autovacuum.
-		_, _ = f.store.pool.Exec(ctx, "VACUUM (SKIP_LOCKED) "+f.store.table("changes"))
+		_, _ = f.store.pool.Exec(ctx, "VACUUM (SKIP_LOCKED) "+f.store.table("changes")+", "+f.store.table("stat_changes"))
 	}
-	return folded == foldAtOnce, nil
+	return folded == foldAtOnce || runs == foldAtOnce, nil
 }
 
 // wait ends the folder.

@@ -164,7 +164,11 @@ func (m *schema) Applied(ctx context.Context) ([]migrate.Applied, error) {
 		on = m.tx
 	}
 	var exists bool
-	if err := on.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", m.names.table("migrations")).Scan(&exists); err != nil || !exists {
+	// The catalog is read as a table: what the server remembers of names may be older than
+	// the lock.
+	err := on.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = $2)`, m.names.schema, m.names.prefix+"migrations").Scan(&exists)
+	if err != nil || !exists {
 		return nil, err
 	}
 	rows, err := on.Query(ctx, m.names.render("SELECT version, name, hash FROM @migrations ORDER BY version"))

@@ -20,6 +20,7 @@ type settings struct {
 	logger         *slog.Logger
 	migrate        bool
 	deleteFinished bool
+	withoutStats   bool
 	noListen       bool
 	columns        []userColumn
 }
@@ -135,6 +136,16 @@ func WithDeleteFinished() Option {
 func WithoutListen() Option {
 	return func(s *settings) error {
 		s.noListen = true
+		return nil
+	}
+}
+
+// WithoutStats lets this store count no runs per minute, queue and outcome, which the
+// charts of the dashboard and braid top show. The default is to count them, and to
+// keep the numbers for a day.
+func WithoutStats() Option {
+	return func(s *settings) error {
+		s.withoutStats = true
 		return nil
 	}
 }

@@ -113,6 +113,8 @@ var scans = map[statement]map[string]string{
 	"watches_sweep":      {"watches": "watches are as many as wait"},
 	"watches_tell_plain": {"watches": "watches are as many as wait"},
 	"schedules_after":    {"schedules": "it lists them"},
+	"stats_fold":         {"stat_changes": "it empties it"},
+	"stats_range":        {"stat_changes": "those of a second"},
 }
 
 // With 100,000 jobs no statement reads a table from one end to the other, under the
@@ -142,11 +144,12 @@ func TestHotStatementsUseTheirIndex(t *testing.T) {
 	fill(t, conn, n)
 	mustExec(t, conn, "ANALYZE")
 	for st, index := range map[statement]string{
-		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "claim_next": "jobs_delayed", "ack_plain": "jobs_pkey",
+		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "ack_plain": "jobs_pkey",
 		"jobs_update": "jobs_pkey", "jobs_stalled": "jobs_active", "trims_apply": "jobs_finished", "history_sweep": "jobs_expiring",
 		"list_enqueued_down": "jobs_listed", "list_enqueued_up": "jobs_listed", "list_finished_down": "jobs_finished",
 		"list_delayed_up": "jobs_delayed", "children_after": "children_pkey", "children_owed": "children_fresh",
 		"outbox_hold": "outbox_ready", "schedules_due": "schedules_due", "watches_end": "watches_open",
+		"workers_after": "workers_pkey", "workers_lapse": "workers_expiring", "stats_range": "stats_pkey", "stats_sweep": "stats_pkey",
 	} {
 		if plan := strings.Join(planOf(t, conn, n, st), "\n"); !strings.Contains(plan, n.prefix+index) {
 			t.Errorf("sql/%s.sql does not use %s:\n%s", st, index, plan)
@@ -246,6 +249,9 @@ func fill(t *testing.T, conn *pgx.Conn, n names) {
 		`INSERT INTO @outbox (entry, at, outcome, flow_name, store_key, flow_id, child_key, job_id, held_until)
 			SELECT seq, seq, 2, 'f', 's' || seq % 3, 'f', id, id, CASE WHEN seq % 2 = 0 THEN seq END FROM @jobs WHERE seq < 10000`,
 		`INSERT INTO @schedules SELECT id, name, queue, '', '', 1, NULL, NULL, 0, 1, NULL, 0, '', seq, '' FROM @jobs WHERE seq < 1000`,
+		`INSERT INTO @workers (id, expires_at, record) SELECT id, seq, '{}' FROM @jobs WHERE seq < 1000`,
+		`INSERT INTO @stats (minute, queue, outcome, runs, run_time, wait_time) SELECT seq * 60000, queue, 1, 1, 1, 1 FROM @jobs WHERE seq < 10000`,
+		`INSERT INTO @stat_changes (minute, queue, outcome, runs, run_time, wait_time) SELECT seq * 60000, queue, 1, 1, 1, 1 FROM @jobs WHERE seq < 2000`,
 	} {
 		mustExec(t, conn, n.render(sql))
 	}

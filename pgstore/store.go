@@ -28,6 +28,7 @@ type Store struct {
 	ids     idStock
 	plans   settingsCache
 	fastAck fastAck
+	growth  growth
 	hub     *hub
 	folder  folder
 
@@ -44,6 +45,8 @@ var (
 	_ driver.CancelWatcher = (*Store)(nil)
 	_ driver.ServerClock   = (*Store)(nil)
 	_ driver.TxProducer    = (*Store)(nil)
+
+	_ driver.GroupedProducer = (*Store)(nil)
 )
 
 // leastConnections is the size of the pool that Open makes, unless the URL has
@@ -243,6 +246,9 @@ func (s *Store) ServerTime(ctx context.Context) (now driver.Time, err error) {
 
 // Close implements [driver.Store]. Calls under way end with ErrClosed.
 func (s *Store) Close() error {
+	if s.closing == nil {
+		return nil // nobody opened it
+	}
 	s.close.Do(func() {
 		close(s.closing)
 		s.end(driver.ErrClosed)
@@ -258,12 +264,7 @@ func (s *Store) Close() error {
 // enter returns the context for a call, which ends with the store, and what is to be
 // done at its end; or why the store cannot serve the call.
 func (s *Store) enter(ctx context.Context) (context.Context, func(), error) {
-	select {
-	case <-s.closing:
-		return nil, nil, driver.ErrClosed
-	default:
-	}
-	if err := ctx.Err(); err != nil {
+	if err := s.serves(ctx); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -276,6 +277,9 @@ func (s *Store) enter(ctx context.Context) (context.Context, func(), error) {
 
 // serves returns why the store cannot serve a call.
 func (s *Store) serves(ctx context.Context) error {
+	if s.closing == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; open one with pgstore.Open or pgstore.New"}
+	}
 	select {
 	case <-s.closing:
 		return driver.ErrClosed

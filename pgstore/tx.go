@@ -36,6 +36,13 @@ func newTx(ctx context.Context, s *Store, on session, now driver.Time) *tx {
 	return &tx{store: s, ctx: ctx, on: on, now: now, batch: &pgx.Batch{}}
 }
 
+// freshPlans queues that plans of another time are forgotten.
+func (t *tx) freshPlans(conn *pgx.Conn) {
+	if !t.store.growth.plansOf(conn, t.store.table("jobs")) {
+		t.exec("plans_discard")
+	}
+}
+
 // query queues a statement; each is called for every row once it was sent.
 func (t *tx) query(st statement, each func(rows pgx.Rows) error, args ...any) {
 	queued := t.batch.Queue(t.store.sql(st), args...)
@@ -132,22 +139,58 @@ const (
 	rollbackTimeout = 5 * time.Second
 )
 
+// patience says what a transaction does about others that hold what it needs.
+type patience int
+
+const (
+	// patient waits as long as they take, on the server.
+	patient patience = iota
+	// polite waits for as long, but without keeping a connection busy: those of a pool
+	// are few, and the others of this process need them.
+	polite
+	// hasty gives up soon, with driver.ErrContended.
+	hasty
+)
+
+// again reports whether to try a transaction again that met an error, after a rest.
+func (p patience) again(ctx context.Context, err error, try int) bool {
+	if !isCollision(err) {
+		return false
+	}
+	held := sqlState(err) == codeLockNotThere
+	switch {
+	case p == hasty && held:
+		return false
+	case p == polite && held:
+		return rest(ctx, try+politeTries)
+	}
+	return try < transactTries && rest(ctx, try)
+}
+
+// politeTries is how much longer the rests of polite transactions are, as if so many
+// tries had gone before.
+const politeTries = 3
+
 // transact calls work in a transaction and commits it. What work has queued at its end
 // goes with the commit. It is called again after a deadlock and the like, so it begins
 // anew whatever it keeps.
 func (s *Store) transact(ctx context.Context, op string, now driver.Time, work func(t *tx) error) error {
+	return s.transactAs(ctx, patient, op, now, work)
+}
+
+func (s *Store) transactAs(ctx context.Context, p patience, op string, now driver.Time, work func(t *tx) error) error {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for try := 1; ; try++ {
-		t, committing, err := s.transactOnce(ctx, now, work)
+		t, committing, err := s.transactOnce(ctx, p, now, work)
 		if err == nil {
 			s.publish(t)
 			return nil
 		}
-		if try == transactTries || !isCollision(err) || !rest(ctx, try) {
+		if !p.again(ctx, err, try) {
 			return s.storeError(ctx, op, err, committing)
 		}
 	}
@@ -155,7 +198,7 @@ func (s *Store) transact(ctx context.Context, op string, now driver.Time, work f
 
 // transactOnce is transact without repetition. committing tells whether the commit was
 // on its way.
-func (s *Store) transactOnce(ctx context.Context, now driver.Time, work func(t *tx) error) (t *tx, committing bool, err error) {
+func (s *Store) transactOnce(ctx context.Context, p patience, now driver.Time, work func(t *tx) error) (t *tx, committing bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, err
@@ -163,7 +206,9 @@ func (s *Store) transactOnce(ctx context.Context, now driver.Time, work func(t *
 	defer conn.Release()
 	t = newTx(ctx, s, conn, now)
 	t.exec("begin")
+	t.freshPlans(conn.Conn())
 	t.exec("settings")
+	t.be(p)
 	if err = work(t); err == nil {
 		t.exec("commit")
 		err = t.send()
@@ -186,33 +231,46 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
 }
 
+// be queues how long statements wait for locks.
+func (t *tx) be(p patience) {
+	if p != patient {
+		t.exec("settings_hasty")
+	}
+}
+
 // pipeline sends what queue has queued in one round trip, which is one transaction.
 func (s *Store) pipeline(ctx context.Context, op string, now driver.Time, queue func(t *tx)) error {
+	return s.pipelineAs(ctx, patient, op, now, queue)
+}
+
+func (s *Store) pipelineAs(ctx context.Context, p patience, op string, now driver.Time, queue func(t *tx)) error {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for try := 1; ; try++ {
-		t, err := s.pipelineOnce(ctx, now, queue)
+		t, err := s.pipelineOnce(ctx, p, now, queue)
 		if err == nil {
 			s.publish(t)
 			return nil
 		}
-		if try == transactTries || !isCollision(err) || !rest(ctx, try) {
+		if !p.again(ctx, err, try) {
 			return s.storeError(ctx, op, err, true)
 		}
 	}
 }
 
-func (s *Store) pipelineOnce(ctx context.Context, now driver.Time, queue func(t *tx)) (*tx, error) {
+func (s *Store) pipelineOnce(ctx context.Context, p patience, now driver.Time, queue func(t *tx)) (*tx, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, notSent(err)
 	}
 	defer conn.Release()
 	t := newTx(ctx, s, conn, now)
+	t.freshPlans(conn.Conn())
 	t.exec("settings")
+	t.be(p)
 	queue(t)
 	return t, t.send()
 }
@@ -231,7 +289,8 @@ func (s *Store) read(ctx context.Context, op string, work func(t *tx) error) err
 	}
 	defer conn.Release()
 	t := newTx(ctx, s, conn, 0)
-	t.exec("begin_read")
+	t.exec("begin_read") // before all else: what comes first in a batch begins a transaction
+	t.freshPlans(conn.Conn())
 	t.exec("settings")
 	if err = work(t); err == nil {
 		t.exec("commit")
@@ -245,7 +304,7 @@ func (s *Store) read(ctx context.Context, op string, work func(t *tx) error) err
 
 // rest sleeps before another try, and reports whether to make one.
 func rest(ctx context.Context, try int) bool {
-	timer := time.NewTimer(rand.N(collisionPause << min(try, 6)))
+	timer := time.NewTimer(rand.N(collisionPause << min(try, 8)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

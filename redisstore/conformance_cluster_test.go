@@ -13,6 +13,7 @@ import (
 )
 
 func TestRedisStoreConformsOnACluster(t *testing.T) {
+	t.Parallel()
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: testserver.NewRedisCluster(t, 3).Addrs(), MaxRetries: -1})
 	t.Cleanup(func() {
@@ -27,6 +28,9 @@ func TestRedisStoreConformsOnACluster(t *testing.T) {
 		}
 		if o.IDGenerator != nil {
 			opts = append(opts, redisstore.WithIDGenerator(o.IDGenerator))
+		}
+		if o.WithoutStats {
+			opts = append(opts, redisstore.WithoutStats())
 		}
 		store, err := redisstore.New(context.Background(), client, opts...)
 		if err != nil {

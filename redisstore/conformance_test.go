@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +66,9 @@ func (s stores) harness() drivertest.Harness {
 			if o.IDGenerator != nil {
 				opts = append(opts, redisstore.WithIDGenerator(o.IDGenerator))
 			}
+			if o.WithoutStats {
+				opts = append(opts, redisstore.WithoutStats())
+			}
 			return s.open(t, freshPrefix(s.suffix), opts...)
 		},
 		Reopen: func(t drivertest.TB, store driver.Store) driver.Store {
@@ -95,18 +99,28 @@ func killConnections(t drivertest.TB, url string) {
 	}
 }
 
+// serverOfItsOwn returns the URL of a server that the test has for itself, and lets it run
+// beside others. If the environment names a server, they take turns there.
+func serverOfItsOwn(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("BRAID_TEST_REDIS_URL") != "" {
+		return testserver.SharedRedis(t)
+	}
+	t.Parallel()
+	return testserver.Redis(t).URL()
+}
+
 func TestRedisStoreConforms(t *testing.T) {
-	drivertest.Run(t, stores{url: testserver.SharedRedis(t)}.harness())
+	drivertest.Run(t, stores{url: serverOfItsOwn(t)}.harness())
 }
 
 func TestRedisStoreConformsWithoutListIndexes(t *testing.T) {
-	s := stores{url: testserver.SharedRedis(t)}
 	for _, off := range []struct {
 		name          string
 		names, queues bool
 	}{{"Names", true, false}, {"Queues", false, true}, {"Both", true, true}} {
 		t.Run(off.name, func(t *testing.T) {
-			s.opts = nil
+			s := stores{url: serverOfItsOwn(t)}
 			if off.names {
 				s.opts = append(s.opts, redisstore.WithoutNameIndex())
 			}
@@ -121,5 +135,5 @@ func TestRedisStoreConformsWithoutListIndexes(t *testing.T) {
 }
 
 func TestRedisStoreConformsWithAnOddPrefix(t *testing.T) {
-	drivertest.Run(t, stores{url: testserver.SharedRedis(t), suffix: ` */[a-z]?\"'%s:ключ🙂`}.harness())
+	drivertest.Run(t, stores{url: serverOfItsOwn(t), suffix: ` */[a-z]?\"'%s:ключ🙂`}.harness())
 }

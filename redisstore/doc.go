@@ -13,7 +13,13 @@
 //
 // A job is one string, its head: state, times, counters, and the request as it was
 // packed by the enqueue, unless that is long; then it has a key of its own, and nothing
-// copies it again. The orders are sorted sets of ids: keys.go lists them all. Waiting
+// copies it again. Enqueue, claim and ack first try to treat all jobs of their batch as
+// plain ones, which most are: no dedup key, no keep, no flow, first run. Then they put the
+// few bytes that change into the head as it stands, and end before the functions for
+// everything else are even made. What is not plain goes the general way, from where the
+// quick one met it.
+//
+// The orders are sorted sets of ids: keys.go lists them all. Waiting
 // jobs lie in one sorted set per queue and name, so that a claim meets only jobs that it
 // may take, and it merges those of its names. The time is an argument; no script asks
 // the server for it, and no key expires by itself.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -41,8 +42,8 @@ func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.Enq
 		done := len(results)
 		calls, sent := s.enqueueCalls(now, batch[done:])
 		replies, err := s.runAll(ctx, "Enqueue", calls)
-		for _, reply := range replies {
-			if err := appendEnqueued(reply, &results); err != nil {
+		for i, reply := range replies {
+			if err := appendEnqueued(&calls[i], reply, &results); err != nil {
 				return results, partial(len(results), 0, err)
 			}
 		}
@@ -83,7 +84,7 @@ func (s *Store) enqueueCalls(now driver.Time, batch []driver.EnqueueRequest) (ca
 // holds.
 func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c call, n int) {
 	batch = batch[:min(len(batch), driver.ChunkJobs)]
-	packer := requestPacker{texts: make([]string, 0, 5*len(batch))}
+	packer := requestPacker{texts: make([]string, 0, requestStrings*len(batch))}
 	toAssign, plain, size := 0, "1", 0
 	for i := range batch {
 		req := &batch[i]
@@ -120,7 +121,17 @@ func requestSize(req *driver.EnqueueRequest) int {
 }
 
 // appendEnqueued appends what the enqueue script answered.
-func appendEnqueued(reply any, results *[]driver.EnqueueResult) error {
+func appendEnqueued(c *call, reply any, results *[]driver.EnqueueResult) error {
+	if base, ok := reply.(int64); ok { // all were inserted
+		for i := 0; i < len(c.texts); i += requestStrings {
+			id := c.texts[i+1]
+			if id == "" {
+				id = "j-" + strconv.FormatInt(base+int64(i/requestStrings)+1, 10)
+			}
+			*results = append(*results, driver.EnqueueResult{ID: id})
+		}
+		return nil
+	}
 	answers, err := texts("Enqueue", reply)
 	if err != nil {
 		return err

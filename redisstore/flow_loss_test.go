@@ -109,7 +109,7 @@ func (l *lossy) lose(key string) {
 // heal lets stall recoveries audit everything, and sweeps do what they ask for.
 func (l *lossy) heal() {
 	l.Helper()
-	for range 10 {
+	for range 60 {
 		l.must(l.store.RecoverStalled(l.ctx, 0, driver.RecoverRequest{MaxStalled: 1, Limit: 10}))
 	}
 	for range 100 {

@@ -17,15 +17,11 @@ func (s *Store) RecordChildResults(ctx context.Context, now driver.Time, reports
 	if len(reports) == 0 {
 		return []driver.RecordResult{}, nil
 	}
-	var chunk cutter
-	calls := []call{{script: flowRecordScript, now: packTime(now)}}
-	for i := range reports {
-		r := &reports[i]
-		if chunk.full(driver.ChunkReports, len(r.Exit)+len(r.FailedReason)) {
-			calls = append(calls, call{script: flowRecordScript, now: packTime(now)})
-		}
-		last := &calls[len(calls)-1]
-		last.args = append(last.args, r.FlowID, r.ChildKey, strconv.Itoa(int(r.Outcome)), r.ChildJobID, r.FailedReason, r.Exit)
+	var calls []call
+	for rest := reports; len(rest) > 0; {
+		c, n := recordCall(now, rest)
+		calls = append(calls, c)
+		rest = rest[n:]
 	}
 	results := make([]driver.RecordResult, 0, len(reports))
 	err := s.runInTurn(ctx, "RecordChildResults", calls, func(reply any) error {
@@ -39,6 +35,28 @@ func (s *Store) RecordChildResults(ctx context.Context, now driver.Time, reports
 		err = storeError("RecordChildResults", errCorrupt)
 	}
 	return results, err
+}
+
+// recordCall composes a call for the first reports, and returns how many it takes.
+func recordCall(now driver.Time, reports []driver.ChildReport) (c call, n int) {
+	var chunk cutter
+	texts := make([]string, 0, 3*min(len(reports), driver.ChunkReports)+2)
+	run := 0 // where the number of reports of the latest run stands
+	for i := range reports {
+		r := &reports[i]
+		if chunk.full(driver.ChunkReports, len(r.Exit)+len(r.FailedReason)) {
+			break
+		}
+		if i == 0 || r.FlowID != reports[i-1].FlowID {
+			texts = append(texts, r.FlowID, "")
+			run = len(texts) - 1
+		}
+		begins, ends := packReport(r)
+		texts = append(texts, r.ChildKey, begins, ends)
+		texts[run] = strconv.Itoa((len(texts) - run - 1) / 3)
+		n++
+	}
+	return call{script: flowRecordScript, now: packTime(now), texts: texts}, n
 }
 
 // MarkChildrenCascaded implements [driver.FlowStore].

@@ -9,7 +9,7 @@ import (
 // A dependency row is packed as status, whether it is cascaded (1 byte each), the
 // child's job id (behind 2 bytes of length), the store key and the job's name together
 // (behind 2; within it each behind 2), the failed reason (behind 4), and the exit.
-// lib/flow_row.lua reads and writes the same layout.
+// flow_record.lua and lib/flow_row.lua read and write the same layout.
 
 // packRow returns the row of a child that is being staged.
 func packRow(c *driver.StagedChild) string {
@@ -20,6 +20,21 @@ func packRow(c *driver.StagedChild) string {
 	b = appendText(b, c.StoreKey)
 	b = appendText(b, c.Request.Name)
 	return string(append(b, 0, 0, 0, 0))
+}
+
+// packReport returns what a row begins with when the report has applied to it, and what it
+// ends with. Without a job id, which is then not checked, it begins with that of the row.
+func packReport(r *driver.ChildReport) (begins, ends string) {
+	b := make([]byte, 0, 8+len(r.ChildJobID)+len(r.FailedReason)+len(r.Exit))
+	b = append(b, byte(r.Outcome), 1)
+	if r.ChildJobID != "" {
+		b = appendText(b, r.ChildJobID)
+	}
+	at := len(b)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(r.FailedReason)))
+	b = append(append(b, r.FailedReason...), r.Exit...)
+	packed := string(b)
+	return packed[:at], packed[at:]
 }
 
 // unpackRow reads a row. In a flow that was settled early, what is pending in it reads

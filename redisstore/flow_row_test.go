@@ -99,8 +99,10 @@ func TestADamagedRowRequestScheduleOrEntryIsAnError(t *testing.T) {
 		"an empty schedule":  second(unpackSchedule("k", "")),
 		"half a schedule":    second(unpackSchedule("k", schedule[:len(schedule)/2])),
 		"an empty manifest":  second(unpackManifest("")),
-		"an empty entry":     second(unpackEntry("1", "")),
-		"a row for an entry": second(unpackEntry("1", row)),
+		"an empty entry":     second(unpackEntry("")),
+		"a row for an entry": second(unpackEntry(row)),
+		"an empty block":     second(appendBlock(nil, "")),
+		"a row for a block":  second(appendBlock(nil, row)),
 	} {
 		if damaged == nil {
 			t.Errorf("%s is unpacked without an error", what)

@@ -18,9 +18,9 @@ import "strings"
 //
 // Jobs:
 //
-//	HEAD     h:<id>             string; what changes of a job, packed as record.go says
-//	SPEC     s:<id>             string; what does not change, packed as spec.go says, if it
-//	                            is too long for the head
+//	HEAD     h:<id>             string; a job, packed as record.go says
+//	SPEC     s:<id>             string; what does not change of it, packed as spec.go says, if
+//	                            that is too long for the head
 //	EXIT     x:<id>             string; the exit of the latest ledger entry, if it is too
 //	                            long for the head
 //	LEDGER   a:<id>             list; ledger entries before the latest, oldest first
@@ -32,8 +32,9 @@ import "strings"
 //	                            <seq 8 bytes><id>
 //	RUNAT    r:<queue>          delayed jobs as they are listed; score runAt, member <id>
 //	ACTIVE   active             active jobs; score lockExpiresAt, member <id>
-//	CLAIMED  k:<token>          (a set) ids of the jobs that were claimed under a token and
-//	                            may still be held
+//	CLAIMED  k:<token>          (a hash) held → how many jobs are held under a token; ids →
+//	                            those that were claimed under it, packed as lib/claimed.lua
+//	                            says
 //	PARKED   parked             jobs waiting for children; score enqueuedAt, member <id>
 //	ENDED    t:<state digit>    terminal jobs, but for those in OWING; score finishedAt,
 //	                            member <id>
@@ -65,8 +66,9 @@ import "strings"
 //	                            that group that hit its bound has still to delete
 //	SCRATCH  scratch            sorted set that lives during one call; score enqueuedAt,
 //	                            member <id>
-//	META     meta               hash; format, the counters seq, id and finish, the marks of
-//	                            the list indexes, the place of the audit
+//	META     meta               hash; format, the counters seq, flow and turn, how many reports
+//	                            the outbox holds, the marks of the list indexes, the place of
+//	                            the audit
 //
 // Pushing:
 //
@@ -102,9 +104,10 @@ import "strings"
 //
 // Outbox:
 //
-//	OUTBOX   out                hash; <entry id> → entry, packed as outbox.go says
+//	OUTBOX   out                hash; <id of the last entry, 8 bytes> → block of entries, packed
+//	                            as outbox.go says
 //	BOXES    out:boxes          set; the stores that entries go to
-//	BOX      ob:<store>         sorted set, all scores 0; the ids of the entries that go there
+//	BOX      ob:<store>         sorted set, all scores 0; the fields of the blocks that go there
 //	READY    or:<store>         sorted set, all scores 0; those of them that no peek holds
 //	HELD     oh:<store>         the others; score: until when
 //
@@ -113,6 +116,17 @@ import "strings"
 //	SCHEDULE  sc:<key>          string; a schedule, packed as schedule_record.go says
 //	SCHEDULES schedules         sorted set, all scores 0; the keys
 //	DUE       schedules:due     score nextRunAt, member <key>
+//
+// Workers and stats:
+//
+//	WORKERS   workers           sorted set, all scores 0; the ids of workers
+//	WORKER    workers:records   hash; <id> → expiresAt, 8 bytes, and the record in JSON
+//	LAPSES    workers:lapses    score expiresAt, member <id>
+//	STATS     st:<minute>       hash; the runs that ended in that minute since the epoch, as
+//	                            lib/stats.lua says
+//	MINUTES   minutes           sorted set; the minutes that have stats, score and member
+//	DEPTHS    depths            sorted set; score minute, member <minute> and the numbers of
+//	                            jobs in each state, with spaces between
 //
 // The channels of pub/sub, which cluster clients route like keys:
 //
@@ -134,6 +148,8 @@ var keyNames = map[string]string{
 	"MENDING": "mending", "ABANDONED": "abandoned",
 	"OUTBOX": "out", "BOXES": "out:boxes", "BOX": "ob:", "READY": "or:", "HELD": "oh:",
 	"SCHEDULE": "sc:", "SCHEDULES": "schedules", "DUE": "schedules:due",
+	"WORKERS": "workers", "WORKER": "workers:records", "LAPSES": "workers:lapses",
+	"STATS": "st:", "MINUTES": "minutes", "DEPTHS": "depths",
 	"WAKE": "wake:", "CANCEL": "cancel", "END": "end:",
 }
 

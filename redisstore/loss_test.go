@@ -139,7 +139,7 @@ func lose(t *testing.T, client *redis.Client, kind, key, member string) {
 // heal lets stall recoveries look at every record.
 func heal(t *testing.T, store driver.Store) {
 	t.Helper()
-	for range 5 {
+	for range 60 {
 		if _, err := store.RecoverStalled(t.Context(), 1000, driver.RecoverRequest{MaxStalled: 1, Limit: 10}); err != nil {
 			t.Fatal(err)
 		}

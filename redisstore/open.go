@@ -38,6 +38,12 @@ const healedTail = 60_000
 //
 // The first opening with a list index that was off before builds it, which takes about
 // a second per 100,000 jobs.
+//
+// While the server cannot be reached, go-redis writes a line per connection that it fails to
+// make, to the one logger that all its clients share, and to stderr by default. The store
+// logs and returns its errors by itself, so a program that uses go-redis for nothing else
+// can silence these lines by redis.SetLogger(&logging.VoidLogger{}), of go-redis' package
+// logging.
 func Open(ctx context.Context, rawURL string, opts ...Option) (*Store, error) {
 	client, prefix, err := connect(rawURL)
 	if err != nil {

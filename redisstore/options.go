@@ -20,6 +20,7 @@ type settings struct {
 	ceiling    driver.HistoryCeiling
 	noNames    bool
 	noQueues   bool
+	noStats    bool
 	logger     *slog.Logger
 }
 
@@ -88,6 +89,13 @@ func WithoutQueueIndex() Option {
 	return func(s *settings) error { s.noQueues = true; return nil }
 }
 
+// WithoutStats lets this program count no runs per minute, queue and outcome, which the
+// charts of the dashboard and braid top show. The default is to count them, and to keep
+// the numbers for a day.
+func WithoutStats() Option {
+	return func(s *settings) error { s.noStats = true; return nil }
+}
+
 // WithLogger sends warnings about the server's settings, and about connections lost
 // and made again, to logger. The default is [slog.Default].
 func WithLogger(logger *slog.Logger) Option {
@@ -119,6 +127,9 @@ func (s *settings) letters(sharded bool) string {
 	}
 	if !s.noQueues {
 		letters += "q"
+	}
+	if !s.noStats {
+		letters += "t"
 	}
 	if sharded {
 		letters += "s"

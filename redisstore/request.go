@@ -18,8 +18,12 @@ type shape struct {
 	flags       byte
 }
 
-// shapeStrings is how many strings a shape is.
-const shapeStrings = 5
+// shapeStrings is how many strings a shape is, requestStrings how many a request is
+// besides.
+const (
+	shapeStrings   = 5
+	requestStrings = 5
+)
 
 // shapeOf returns the shape of a request, but for what its packed form decides.
 func shapeOf(now driver.Time, req *driver.EnqueueRequest) shape {
@@ -82,7 +86,7 @@ func (p *requestPacker) add(now driver.Time, req *driver.EnqueueRequest, mark, i
 func (p *requestPacker) done() []string {
 	tails, from := string(p.tails), 0
 	for i, end := range p.ends {
-		p.texts[5*i+2] = tails[from:end]
+		p.texts[requestStrings*i+2] = tails[from:end]
 		from = end
 	}
 	return p.texts

@@ -144,6 +144,9 @@ func TestCallsKeepToTheHeaders(t *testing.T) {
 			if o.IDGenerator != nil {
 				opts = append(opts, WithIDGenerator(o.IDGenerator))
 			}
+			if o.WithoutStats {
+				opts = append(opts, WithoutStats())
+			}
 			return open(tb, "headers-"+strconv.Itoa(n), opts...)
 		},
 		Lists:  func(r driver.ListRequest) bool { return r.States != nil && len(r.States) == 0 },

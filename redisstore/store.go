@@ -55,6 +55,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // given to New stays open.
 func (s *Store) Close() error {
 	var err error
+	if s.done == nil {
+		return nil // nobody opened it
+	}
 	s.closeOnce.Do(func() {
 		close(s.done)
 		s.listener.close()
@@ -67,6 +70,9 @@ func (s *Store) Close() error {
 
 // usable tells why a call cannot be made, if so.
 func (s *Store) usable(ctx context.Context) error {
+	if s.done == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; open one with redisstore.Open or redisstore.New"}
+	}
 	select {
 	case <-s.done:
 		return driver.ErrClosed

@@ -55,6 +55,16 @@ func (st step) ack(a *driver.Ack) (driver.State, error) {
 	case rec.state != driver.Active || rec.token != a.Token:
 		return 0, driver.ErrLockLost
 	}
+	before := *rec
+	state, err := st.settleRun(rec, a)
+	if err == nil {
+		st.countRun(before, a.Kind, state)
+	}
+	return state, err
+}
+
+// settleRun does what an ack says to the job of a run.
+func (st step) settleRun(rec *record, a *driver.Ack) (driver.State, error) {
 	cancel := rec.cancelRequested
 	switch a.Kind {
 	case driver.AckComplete:

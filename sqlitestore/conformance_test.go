@@ -43,6 +43,9 @@ func open(t drivertest.TB, path string, o drivertest.StoreOptions) driver.Store 
 	if o.IDGenerator != nil {
 		options = append(options, sqlitestore.WithIDGenerator(o.IDGenerator))
 	}
+	if o.WithoutStats {
+		options = append(options, sqlitestore.WithoutStats())
+	}
 	s, err := sqlitestore.Open(path, options...)
 	if err != nil {
 		t.Fatalf("Open: %v", err)

@@ -17,7 +17,9 @@ type settings struct {
 	busyTimeout time.Duration
 	relaxed     bool
 	migrate     bool
-	unsafe      bool // nothing is ever flushed: the database does not outlive its store
+
+	withoutStats bool
+	unsafe       bool // nothing is ever flushed: the database does not outlive its store
 }
 
 func newSettings(opts []Option) (settings, error) {
@@ -103,6 +105,16 @@ func WithBusyTimeout(d time.Duration) Option {
 func WithRelaxedDurability() Option {
 	return func(s *settings) error {
 		s.relaxed = true
+		return nil
+	}
+}
+
+// WithoutStats lets this store count no runs per minute, queue and outcome, which the
+// charts of the dashboard and braid top show. The default is to count them, and to
+// keep the numbers for a day.
+func WithoutStats() Option {
+	return func(s *settings) error {
+		s.withoutStats = true
 		return nil
 	}
 }

@@ -221,6 +221,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close implements [driver.Store]. The transaction under way is finished.
 func (s *Store) Close() error {
+	if s.closing == nil {
+		return nil // nobody opened it
+	}
 	s.close.Do(func() {
 		close(s.closing)
 		<-s.written

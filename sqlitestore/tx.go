@@ -42,6 +42,7 @@ type change struct {
 	outbox  int64
 	ends    []driver.Finished
 	cancels []string
+	stats   statSums
 }
 
 type queueChange struct {
@@ -103,6 +104,12 @@ func (t *tx) keep() {
 		sum := t.group.queues[queue]
 		t.group.queues[queue] = queueChange{jobs: sum.jobs + c.jobs, wake: max(sum.wake, c.wake)}
 	}
+	for _, sum := range t.call.stats {
+		if t.group.stats == nil {
+			t.group.stats = statSums{}
+		}
+		t.group.stats.add(sum)
+	}
 	t.group.outbox += t.call.outbox
 	t.group.ends = append(t.group.ends, t.call.ends...)
 	t.group.cancels = append(t.group.cancels, t.call.cancels...)
@@ -113,6 +120,7 @@ func (t *tx) keep() {
 func (t *tx) drop() {
 	clear(t.call.counts)
 	clear(t.call.queues)
+	clear(t.call.stats)
 	t.call.outbox = 0
 	t.trims = driver.Opt[bool]{}
 	t.call.ends, t.call.cancels = t.call.ends[:0], t.call.cancels[:0]
@@ -214,6 +222,9 @@ func (t *tx) flush() error {
 				return err
 			}
 		}
+	}
+	if err := t.flushStats(); err != nil {
+		return err
 	}
 	c := &t.counters
 	c.commits++

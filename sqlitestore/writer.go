@@ -85,6 +85,9 @@ func (s *Store) unanswered(c *call) error {
 
 // serves returns why the store cannot serve a call.
 func (s *Store) serves(ctx context.Context) error {
+	if s.closing == nil {
+		return &driver.InvalidError{Field: "store", Reason: "is empty; open one with sqlitestore.Open or sqlitestore.New"}
+	}
 	select {
 	case <-s.closing:
 		return driver.ErrClosed

@@ -15,6 +15,8 @@ needs=(
   "redis-server redis-server" # the tests of the Redis store start it on free ports
   "postgres postgresql"       # the tests of the Postgres store start it on free ports
   "pgbouncer pgbouncer"       # one of them goes through a pooler
+  "chromium chromium"             # the pages of the dashboard are used in a real browser
+  "chromedriver chromium-driver"  # which the tests drive
 )
 
 # has reports whether a program is installed. Debian keeps those of Postgres off the PATH.

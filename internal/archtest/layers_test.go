@@ -77,6 +77,8 @@ var layers = []layer{
 	{packages: "internal/flowtest", own: []string{".", "driver", "internal/flow", "internal/flowcheck", "internal/faultstore"},
 		why: "the suite of flows knows the library, and any stores through the seam"},
 	{packages: "internal/testserver", why: "starts servers for tests, and knows no store"},
+	{packages: "internal/sampleload", own: []string{"driver", "internal/cron"}, why: "it fills any store through the seam"},
+	{packages: "internal/browsertest", why: "it speaks the protocol of browsers, and knows nothing of Braid"},
 	{packages: "internal/e2etest", own: []string{".", "driver", "memstore", "internal/storeurl", "internal/testserver", "internal/faultstore"},
 		why: "the whole, as a user sees it"},
 	{packages: "internal/archtest", why: "it looks at packages from outside"},

@@ -101,7 +101,7 @@ Exit codes: 0 done, 1 failed, 2 a command line that cannot be carried out as it 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newServer(), newJobs(), newEnqueue(), newWhy(), newQueues(), newSchedules(), newFlow(),
-		newTop(), newDoctor(), newDemo(), newBench(), newMigrate(), newVersion())
+		newWorkers(), newTop(), newDoctor(), newDemo(), newBench(), newMigrate(), newVersion())
 	return root
 }
 

@@ -40,8 +40,8 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version or why`},
-		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version or why`},
+		{[]string{"dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version, why or workers`},
+		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version, why or workers`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
 		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},

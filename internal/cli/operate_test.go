@@ -114,6 +114,9 @@ func TestCommandsLookAndOperate(t *testing.T) {
 	if got := good(t, "top"); !strings.Contains(got, "QUEUE") || !strings.Contains(got, "default") {
 		t.Errorf("top: %s", got)
 	}
+	if got := good(t, "workers"); got != "no worker is alive\n" {
+		t.Errorf("workers: %s", got)
+	}
 	if got := good(t, "doctor"); !strings.Contains(got, "ok    clock") {
 		t.Errorf("doctor: %s", got)
 	}
@@ -214,7 +217,7 @@ func TestHarmfulNamesDoNotReachTheTerminal(t *testing.T) {
 	id := "id" + evil
 	good(t, "enqueue", evil, `"`+`\u001b[31m`+`"`, "--queue", evil, "--id", id, "--metadata", "k="+evil)
 	good(t, "schedules", "put", evil, "--job", evil, "--every", "1h")
-	for _, args := range [][]string{{"jobs", "list"}, {"jobs", "get", id}, {"why", id}, {"queues"}, {"top"}, {"schedules"}, {"doctor"}, {"jobs", "cancel", id}, {"jobs", "list", "--json"}} {
+	for _, args := range [][]string{{"jobs", "list"}, {"jobs", "get", id}, {"why", id}, {"queues"}, {"workers"}, {"top"}, {"schedules"}, {"doctor"}, {"jobs", "cancel", id}, {"jobs", "list", "--json"}} {
 		_, stdout, stderr := run(t, t.Context(), args...)
 		if strings.ContainsAny(stdout+stderr, "\x1b\r\u202e") && args[len(args)-1] != "--json" || strings.ContainsAny(stdout+stderr, "\x1b\r") {
 			t.Errorf("braid %v: %q %q", args, stdout, stderr)
@@ -257,10 +260,10 @@ func TestCommandLinesThatCannotBeCarriedOut(t *testing.T) {
 }
 
 func TestTheScreenOfTopTellsChanges(t *testing.T) {
-	var before, now httpapi.Queues
-	before.Queues = []httpapi.Queue{{Name: "idle"}, {Name: "busy"}}
-	now.Queues = []httpapi.Queue{{Name: "idle", Paused: true}, {Name: "busy"}}
-	now.Queues[1].Counts.Active, now.Queues[1].Counts.Waiting, now.Total.Completed = 2, 5, 30
+	var before, now topLook
+	before.Queues.Queues = []httpapi.Queue{{Name: "idle"}, {Name: "busy"}}
+	now.Queues.Queues = []httpapi.Queue{{Name: "idle", Paused: true}, {Name: "busy"}}
+	now.Queues.Queues[1].Counts.Active, now.Queues.Queues[1].Counts.Waiting, now.Total.Completed = 2, 5, 30
 	var out strings.Builder
 	if err := writeTop(&out, now, &before, 2*time.Second); err != nil {
 		t.Fatal(err)

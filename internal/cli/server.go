@@ -26,8 +26,8 @@ It also keeps house: it fires schedules, recovers jobs whose worker was lost, de
 what has had its time, and moves flows along. It runs no jobs.
 
 Without a token file everybody who reaches the server may do everything, so it listens
-on this machine only. With one, callers send Authorization: Bearer TOKEN; a browser asks
-for the token as a password. The file has a token and its roles per line:
+on this machine only. With one, callers send Authorization: Bearer TOKEN; the dashboard
+asks for the token. The file has a token and its roles per line:
   3vqZ0yTqYwXJpB1m read,operate
 Roles: read (look), operate (retry, cancel, pause, schedule, …), produce (enqueue), work
 (claim and settle jobs).
@@ -56,7 +56,7 @@ func newServer() *cobra.Command {
 			}
 			config := server.Config{
 				Listen: listen, HidePayloads: hidePayloads, Keeper: braid.KeeperOptions{SweepInterval: sweep},
-				Logger: slog.New(handler), Version: versionText(), Pages: pages,
+				Logger: slog.New(handler), Version: versionText(),
 			}
 			if tokens != "" {
 				var err error

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/httpapi"
 )
 
@@ -22,8 +24,9 @@ func newTop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "top", Short: "Watch the queues, live in the terminal",
 		Long: `top shows the queues with their numbers of jobs, the busiest first, and how the numbers
-have changed since the look before, until Ctrl-C. Where the output is no terminal, and
-with --once or --json, it looks once.`,
+have changed since the look before, until Ctrl-C; above them, what the workers have done
+in the last whole minute, as far as the store counts it. Where the output is no terminal,
+and with --once or --json, it looks once.`,
 		Args: atMost(0), ValidArgsFunction: noneOf,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < 100*time.Millisecond {
@@ -32,11 +35,11 @@ with --once or --json, it looks once.`,
 			return at.with(cmd, func(s *session) error {
 				_, terminal := terminalWidth(s.out)
 				if once || s.asJSON || !terminal {
-					var queues httpapi.Queues
-					if err := s.Get(s.ctx, "queues", nil, &queues); err != nil {
+					look, err := lookTop(s.ctx, s)
+					if err != nil {
 						return err
 					}
-					return s.print(queues, func() error { return writeTop(s.out, queues, nil, 0) })
+					return s.print(look, func() error { return writeTop(s.out, look, nil, 0) })
 				}
 				return watchTop(s, interval)
 			})
@@ -48,29 +51,49 @@ with --once or --json, it looks once.`,
 	return cmd
 }
 
+// topLook is what top sees in one look.
+type topLook struct {
+	httpapi.Queues
+	httpapi.Workers
+	httpapi.Stats // of the last whole minute
+}
+
+func lookTop(ctx context.Context, s *session) (topLook, error) {
+	var look topLook
+	if err := s.Get(ctx, "queues", nil, &look.Queues); err != nil {
+		return look, err
+	}
+	if err := s.Get(ctx, "workers", nil, &look.Workers); err != nil {
+		return look, err
+	}
+	minute := time.Now().UTC().Truncate(time.Minute)
+	return look, s.Get(ctx, "stats", url.Values{
+		"from": {minute.Add(-time.Minute).Format(time.RFC3339)}, "to": {minute.Format(time.RFC3339)},
+	}, &look.Stats)
+}
+
 // watchTop redraws until the command is interrupted. A look that fails is shown, and
 // made again.
 func watchTop(s *session, interval time.Duration) error {
 	const home, clearLine, clearRest = "\x1b[H", "\x1b[K", "\x1b[J"
 	fmt.Fprint(s.out, "\x1b[?1049h\x1b[?25l") // the other screen, without a cursor
 	defer fmt.Fprint(s.out, "\x1b[?25h\x1b[?1049l")
-	var before *httpapi.Queues
+	var before *topLook
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		var screen strings.Builder
-		var queues httpapi.Queues
 		looking, cancel := context.WithTimeout(s.ctx, 5*time.Second)
-		err := s.Get(looking, "queues", nil, &queues)
+		look, err := lookTop(looking, s)
 		cancel()
 		fmt.Fprintf(&screen, "braid top  %s  Ctrl-C ends\n\n", time.Now().Format(time.TimeOnly))
 		if err != nil {
 			screen.WriteString(lines(err.Error(), ""))
 		} else {
-			if err := writeTop(&screen, queues, before, interval); err != nil {
+			if err := writeTop(&screen, look, before, interval); err != nil {
 				return err
 			}
-			before = &queues
+			before = &look
 		}
 		fmt.Fprint(s.out, home+strings.ReplaceAll(screen.String(), "\n", clearLine+"\n")+clearRest)
 		select {
@@ -81,11 +104,15 @@ func watchTop(s *session, interval time.Duration) error {
 	}
 }
 
-// writeTop prints the busiest queues first, with their changes.
-func writeTop(w io.Writer, queues httpapi.Queues, before *httpapi.Queues, interval time.Duration) error {
+// writeTop prints what the workers did, and the busiest queues first, with their changes.
+func writeTop(w io.Writer, look topLook, before *topLook, interval time.Duration) error {
+	if _, err := fmt.Fprintf(w, "%s\n%s\n\n", workersLine(look.Workers.Workers), statsLine(look.Stats.Stats)); err != nil {
+		return err
+	}
+	queues := look.Queues
 	known := map[string]httpapi.Queue{}
 	if before != nil {
-		for _, q := range before.Queues {
+		for _, q := range before.Queues.Queues {
 			known[q.Name] = q
 		}
 	}
@@ -110,9 +137,35 @@ func writeTop(w io.Writer, queues httpapi.Queues, before *httpapi.Queues, interv
 		return nil
 	}
 	finished := func(q *httpapi.Queues) int64 { return q.Total.Completed + q.Total.Failed + q.Total.Cancelled }
-	rate := float64(finished(&queues)-finished(before)) / interval.Seconds()
+	rate := float64(finished(&queues)-finished(&before.Queues)) / interval.Seconds()
 	_, err := fmt.Fprintf(w, "\n%d jobs stored; finished jobs %+.0f per second, less what retention deletes\n", queues.Total.Total(), rate)
 	return err
+}
+
+func workersLine(workers []httpapi.Worker) string {
+	inFlight, slots := 0, 0
+	for _, w := range workers {
+		for _, q := range w.Queues {
+			inFlight, slots = inFlight+q.InFlight, slots+q.Slots
+		}
+	}
+	return fmt.Sprintf("workers     %d alive, %d of %d slots taken", len(workers), inFlight, slots)
+}
+
+func statsLine(stats []httpapi.Stat) string {
+	var runs, failed, runMs, waitMs int64
+	for _, s := range stats {
+		runs, runMs, waitMs = runs+s.Count, runMs+s.RunMs, waitMs+s.WaitMs
+		if s.Outcome == braid.OutcomeFailed || s.Outcome == braid.OutcomeRetried {
+			failed += s.Count
+		}
+	}
+	if runs == 0 {
+		return "last minute no runs"
+	}
+	mean := func(sum int64) string { return span(time.Duration(sum/runs) * time.Millisecond) }
+	return fmt.Sprintf("last minute %d runs (%.1f per second), %d failed; on average %s of run time, after a wait of %s",
+		runs, float64(runs)/60, failed, mean(runMs), mean(waitMs))
 }
 
 // changed tells a number, and its change.

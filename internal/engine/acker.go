@@ -238,7 +238,7 @@ func (a *acker) substitute(hard context.Context, r *run, cause error) (again []*
 	}
 	a.loop.ok()
 	r.Logger().Error("braid: the store refused a result; the run counts as failed",
-		"ack", original.Kind.String(), "error", errorText(cause))
+		"ack", original.Kind.String(), "error", logText(cause))
 	if refused(results[0].Err) {
 		r.ack.Kind = 0
 	}
@@ -283,7 +283,7 @@ func (a *acker) answered(hard context.Context, batch []*run, results []driver.Ac
 		case !r.maybeApplied: // else it was, by a call whose answer did not come
 			lost++
 			r.Logger().Warn("braid: a result was dropped, because the run had lost its lock",
-				"ack", r.ack.Kind.String(), "error", errorText(err))
+				"ack", r.ack.Kind.String(), "error", logText(err))
 			r.ack.Kind = 0
 		}
 		settled = append(settled, r)

@@ -65,6 +65,10 @@ type Config struct {
 	// PollInterval is how often a queue without work is looked at although nothing
 	// woke it. 0: 5 s if the store pushes wake-ups, else 500 ms.
 	PollInterval time.Duration
+	// PresenceInterval is how often the worker tells the store that it is alive; it
+	// counts as gone after three of them. 0: 10 s.
+	PresenceInterval time.Duration
+	Version          string // of the worker's program, for the list of workers; empty: unknown
 
 	Timeout time.Duration   // of runs whose job and handler have none; 0: none
 	Backoff *driver.Backoff // nil: exponential from 1 s, doubling, at most 1 h, jitter 0.2
@@ -117,6 +121,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"stuck after", &c.StuckAfter, 10 * time.Second},
 		{"call timeout", &c.CallTimeout, 10 * time.Second},
 		{"poll interval", &c.PollInterval, poll},
+		{"presence interval", &c.PresenceInterval, 10 * time.Second},
 		{"timeout", &c.Timeout, 0},
 	}
 	for _, d := range durations {

@@ -26,6 +26,7 @@ type Engine struct {
 	heartbeatLoop *loop
 	cancelLoop    *loop
 	stuckLoop     *loop
+	presenceLoop  *loop
 	beatSignal    chan struct{} // buffered
 
 	stuckMu sync.Mutex // held while stuck handlers are looked for
@@ -34,6 +35,7 @@ type Engine struct {
 	tokens      atomic.Uint64
 	started     atomic.Bool
 	alive       atomic.Bool
+	listed      atomic.Bool  // the store has heard of the worker
 	lastCall    atomic.Int64 // when claims of unknown outcome are given up, Unix nanoseconds; 0: not stopping
 
 	// hard outlives the end of Run's context: results are stored after it.
@@ -62,6 +64,7 @@ func New(config Config) (*Engine, error) {
 	e.heartbeatLoop = e.newLoop("heartbeat", config.LockDuration/2)
 	e.cancelLoop = e.newLoop("cancel requests", config.CallTimeout)
 	e.stuckLoop = e.newLoop("stuck handlers", time.Second)
+	e.presenceLoop = e.newLoop("presence", config.PresenceInterval)
 	e.cancelLoop.rest()
 	for _, q := range config.Queues {
 		e.queues = append(e.queues, newQueue(e, q))
@@ -98,6 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.acker.loop.run(e.hard, func() { e.acker.deliver(e.hard) })
 	})
 	background.Go(func() { e.heartbeatLoop.run(e.hard, func() { e.heartbeat(e.hard) }) })
+	background.Go(func() { e.presenceLoop.run(e.hard, func() { e.announce(e.hard) }) })
 	background.Go(func() { e.stuckLoop.run(e.hard, func() { e.watchStuck(e.hard) }) })
 	if watcher, ok := e.config.Store.(driver.CancelWatcher); ok {
 		background.Go(func() { e.cancelLoop.run(e.hard, func() { e.watchCancels(e.hard, watcher) }) })
@@ -115,6 +119,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	<-ctx.Done()
 	abandoned := e.shutDown(&fetchers, delivered)
 	background.Wait()
+	e.unlist(ctx)
 	if len(abandoned) > 0 {
 		return &AbandonedError{Runs: abandoned}
 	}

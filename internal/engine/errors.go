@@ -32,8 +32,12 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string {
 	text := "braid: the run timed out after " + e.After.String()
-	if e.Err != nil {
-		text += ": " + errorText(e.Err)
+	if e.Err == nil {
+		return text
+	}
+	// A handler may return the cause of its context, which says the same.
+	if inner := errorText(e.Err); inner != text {
+		text += ": " + inner
 	}
 	return text
 }

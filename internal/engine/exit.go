@@ -26,6 +26,12 @@ const (
 	maxTypeBytes    = 256
 )
 
+// maxLogBytes is how much of an error's text goes into a log line; the job keeps more.
+const maxLogBytes = 1 << 10
+
+// logText is the text of an error for a log line.
+func logText(err error) string { return cleanText(errorText(err), maxLogBytes) }
+
 // NewErrorExit describes err. What is not valid UTF-8, and NUL, is replaced; what
 // is too long is cut.
 func NewErrorExit(err error) ErrorExit {

@@ -51,3 +51,23 @@ func TestAnExitIsBoundedAndAlwaysTextThatStoresCanHold(t *testing.T) {
 		t.Error("a long message was not cut at a whole character")
 	}
 }
+
+func TestALogLineHoldsAKilobyteOfAnErrorAndItsJobMore(t *testing.T) {
+	err := errors.New(strings.Repeat("é", 10_000))
+	if text := logText(err); len(text) > maxLogBytes+4 || !utf8.ValidString(text) {
+		t.Errorf("%d bytes for a log line", len(text))
+	}
+	if exit := NewErrorExit(err); exit.Message != err.Error() {
+		t.Errorf("the job keeps %d bytes of %d", len(exit.Message), len(err.Error()))
+	}
+}
+
+func TestATimeoutIsToldOnce(t *testing.T) {
+	cause := &TimeoutError{After: 1}
+	if text := (&TimeoutError{After: 1, Err: cause}).Error(); text != cause.Error() {
+		t.Errorf("a handler that returns the cause of its context: %q, want %q", text, cause)
+	}
+	if text := (&TimeoutError{After: 1, Err: io.EOF}).Error(); text != cause.Error()+": EOF" {
+		t.Errorf("%q", text)
+	}
+}

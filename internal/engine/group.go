@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -13,21 +14,28 @@ import (
 
 // Group puts concurrent calls together: what arrives while a call is under way
 // goes in the next one, all at once. There is no timer and no added wait, and a
-// lone caller makes its call itself. It is safe for concurrent use.
+// lone caller makes its call itself. In a crowd two calls are under way, so that one is
+// prepared while the store works on the other. It is safe for concurrent use.
 type Group[Req, Res any] struct {
 	do       func(ctx context.Context, batch []Req) ([]Res, error)
 	maxBatch int
 
 	mu      sync.Mutex
-	busy    bool
+	flights int // calls under way, or about to be
 	pending []*groupCall[Req, Res]
 }
+
+const (
+	maxFlights = 2
+	crowded    = 8 // callers that wait while a call is under way, for another to begin
+)
 
 // groupCall is one caller's request.
 type groupCall[Req, Res any] struct {
 	ctx    context.Context
 	req    Req
 	flight *flight[Req, Res] // nil while pending
+	apart  bool              // it is to be sent alone
 	done   chan struct{}     // closed when res and err are final
 	res    Res
 	err    error
@@ -45,7 +53,8 @@ type flight[Req, Res any] struct {
 // batch have left, and whose values are those of the batch's first caller. A
 // [*driver.PartialError] gives each caller its own fate; another error that
 // neither a repetition nor time can mend makes the group send item by item, so
-// that callers do not fail for each other.
+// that callers do not fail for each other; [driver.ErrContended] makes it send them
+// apart, all at once, so that callers do not wait for each other.
 func NewGroup[Req, Res any](do func(ctx context.Context, batch []Req) ([]Res, error), maxBatch int) *Group[Req, Res] {
 	return &Group[Req, Res]{do: do, maxBatch: max(maxBatch, 1)}
 }
@@ -61,13 +70,17 @@ func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 	}
 	c := &groupCall[Req, Res]{ctx: ctx, req: req}
 	g.mu.Lock()
-	if !g.busy {
-		g.busy = true
+	if g.flights == 0 {
+		g.flights++
 		g.mu.Unlock()
 		return g.alone(c)
 	}
 	c.done = make(chan struct{})
 	g.pending = append(g.pending, c)
+	if g.flights < maxFlights && len(g.pending) >= crowded {
+		g.flights++
+		go g.drain()
+	}
 	g.mu.Unlock()
 
 	select {
@@ -84,9 +97,11 @@ func (g *Group[Req, Res]) alone(c *groupCall[Req, Res]) (Res, error) {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.busy = len(g.pending) > 0; g.busy {
-			go g.drain()
+		if len(g.pending) == 0 {
+			g.flights--
+			return
 		}
+		go g.drain()
 	}()
 	g.send(c.ctx, []*groupCall[Req, Res]{c})
 	return c.res, c.err
@@ -106,6 +121,7 @@ func (g *Group[Req, Res]) drain() {
 			return
 		}
 		g.fly(ctx, f)
+		runtime.Gosched() // to callers that have landed and come back with their next call
 	}
 }
 
@@ -115,7 +131,7 @@ func (g *Group[Req, Res]) takeOff() (*flight[Req, Res], context.Context) {
 	defer g.mu.Unlock()
 	n := min(len(g.pending), g.maxBatch)
 	if n == 0 {
-		g.busy = false
+		g.flights--
 		return nil, nil
 	}
 	f := &flight[Req, Res]{calls: slices.Clone(g.pending[:n])}
@@ -132,10 +148,27 @@ func (g *Group[Req, Res]) fly(ctx context.Context, f *flight[Req, Res]) {
 	defer f.cancel()
 	defer func() {
 		for _, c := range f.calls {
-			close(c.done)
+			if c.apart {
+				go g.flyAlone(c)
+			} else {
+				close(c.done)
+			}
 		}
 	}()
 	g.send(ctx, f.calls)
+}
+
+// flyAlone sends one call that its batch could not take along. It ends with the
+// caller's context at the latest.
+func (g *Group[Req, Res]) flyAlone(c *groupCall[Req, Res]) {
+	defer close(c.done)
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	calls := []*groupCall[Req, Res]{c}
+	g.mu.Lock()
+	c.flight = &flight[Req, Res]{calls: calls, cancel: cancel}
+	g.mu.Unlock()
+	g.send(ctx, calls)
 }
 
 // leave ends the wait of a caller whose context has ended.
@@ -201,11 +234,15 @@ func (g *Group[Req, Res]) send(ctx context.Context, calls []*groupCall[Req, Res]
 		}
 		rest, err = calls[reached:], notSent(partial.Err)
 	}
+	contended := len(calls) > 1 && errors.Is(err, driver.ErrContended)
 	oneByOne := len(calls) > 1 && ctx.Err() == nil && final(err)
 	for i, c := range rest {
-		if oneByOne {
+		switch {
+		case contended:
+			c.apart = true
+		case oneByOne:
 			g.send(ctx, rest[i:i+1])
-		} else {
+		default:
 			c.err = err
 		}
 	}

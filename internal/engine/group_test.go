@@ -90,6 +90,46 @@ func TestWhatArrivesDuringACallGoesInTheNextInOrder(t *testing.T) {
 	}
 }
 
+func TestACrowdHasTwoCallsUnderWay(t *testing.T) {
+	g := newGate()
+	group := NewGroup(g.call, 100)
+	first, others := crowd(t, g, group, crowded-1)
+	last := make(chan fate, 1)
+	go func() {
+		res, err := group.Do(t.Context(), crowded)
+		last <- fate{res, err}
+	}()
+	if batch := receive(t, g.arrived, "the second call"); len(batch) != crowded {
+		t.Errorf("the second call has %v; want the %d that waited", batch, crowded)
+	}
+	more := make(chan fate, 3*crowded)
+	for n := range cap(more) {
+		go func() {
+			res, err := group.Do(t.Context(), n)
+			more <- fate{res, err}
+		}()
+	}
+	eventually(t, "all others wait", func() bool {
+		group.mu.Lock()
+		defer group.mu.Unlock()
+		return len(group.pending) == cap(more)
+	})
+	if len(g.arrived) > 0 {
+		t.Error("a third call began beside two")
+	}
+	close(g.open)
+	for _, caller := range append(others, first, last) {
+		if got := receive(t, caller, "a result"); got.err != nil {
+			t.Error(got.err)
+		}
+	}
+	for range cap(more) {
+		if got := receive(t, more, "a result"); got.err != nil {
+			t.Error(got.err)
+		}
+	}
+}
+
 func TestALoneCallerMakesItsCallItself(t *testing.T) {
 	var inside int64
 	group := NewGroup(func(_ context.Context, batch []int) ([]int, error) {
@@ -157,7 +197,7 @@ func TestACallThatAllCallersLeftIsEnded(t *testing.T) {
 			t.Errorf("a caller that left got %v", f.err)
 		}
 	}
-	eventually(t, "the group is idle", func() bool { group.mu.Lock(); defer group.mu.Unlock(); return !group.busy })
+	eventually(t, "the group is idle", func() bool { group.mu.Lock(); defer group.mu.Unlock(); return group.flights == 0 })
 }
 
 func TestEachCallerOfABatchHasItsOwnFate(t *testing.T) {

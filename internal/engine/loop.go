@@ -76,7 +76,7 @@ func (l *loop) fail(err error) time.Duration {
 	if l.logged.IsZero() || now.Sub(l.logged) >= logEvery {
 		l.logged, l.told = now, true
 		l.logger.Warn("braid: calls to the store fail; trying again", "loop", l.name,
-			"error", errorText(err), "failures", l.failures, "since", l.since)
+			"error", logText(err), "failures", l.failures, "since", l.since)
 	}
 	return outageWait(l.failures)
 }

@@ -93,9 +93,9 @@ func (e *Engine) decide(r *run, exit []byte, err error, inTime bool) {
 func (e *Engine) fail(r *run, err error) {
 	f := e.failure(r, err)
 	if f.WillRetry {
-		r.Logger().Info("braid: the run failed and will be retried", "error", errorText(err), "in", f.RetryIn)
+		r.Logger().Info("braid: the run failed and will be retried", "error", logText(err), "in", f.RetryIn)
 	} else {
-		r.Logger().Warn("braid: the job failed", "error", errorText(err))
+		r.Logger().Warn("braid: the job failed", "error", logText(err))
 	}
 	if e.config.OnFailure != nil {
 		e.callHook(r, f)

@@ -74,7 +74,7 @@ func (e *Engine) findStuck(after time.Duration) []StuckRun {
 		r.mu.Unlock()
 		stuck = append(stuck, found)
 		r.Logger().Error("braid: the handler goes on although its context has ended; it keeps its slot and its lock",
-			"cause", errorText(found.Cause), "since", found.Since, "stack", found.Stack)
+			"cause", logText(found.Cause), "since", found.Since, "stack", found.Stack)
 	}
 	return stuck
 }

@@ -15,6 +15,7 @@ const (
 	LoopSchedules = "schedules" // fires schedules that are due
 	LoopHistory   = "history"   // deletes finished jobs that have had their time
 	LoopDedupe    = "dedupe"    // deletes expired dedup entries
+	LoopStats     = "stats"     // samples how many jobs there are; deletes stats that are a day old
 	LoopFlows     = "flows"     // deletes dependency rows that no flow can see, settles early ones
 )
 
@@ -26,6 +27,7 @@ type Intervals struct {
 	Schedules time.Duration
 	History   time.Duration // default 1 min
 	Dedupe    time.Duration // default 1 min
+	Stats     time.Duration // default 1 min
 	Flows     time.Duration // default 30 s
 }
 
@@ -93,6 +95,7 @@ func New(cfg Config) *Maintainer {
 	setDefault(&every.Schedules, 750*time.Millisecond)
 	setDefault(&every.History, time.Minute)
 	setDefault(&every.Dedupe, time.Minute)
+	setDefault(&every.Stats, time.Minute)
 	setDefault(&every.Flows, 30*time.Second)
 
 	m := &Maintainer{cfg: cfg, pageSize: driver.ChunkJobs}
@@ -104,6 +107,8 @@ func New(cfg Config) *Maintainer {
 			Run: m.paged(every.History, m.sweep(cfg.Store.SweepHistory, cfg.Observer.SweptHistory))},
 		{Name: LoopDedupe, Interval: every.Dedupe,
 			Run: m.paged(every.Dedupe, m.sweep(cfg.Store.SweepDedupe, cfg.Observer.SweptDedupe))},
+		{Name: LoopStats, Interval: every.Stats,
+			Run: m.stats(m.paged(every.Stats, m.sweep(cfg.Store.SweepStats, func(int) {})))},
 		{Name: LoopFlows, Interval: every.Flows,
 			Run: m.paged(every.Flows, m.sweep(cfg.Store.SweepFlows, cfg.Observer.SweptFlows))},
 	}

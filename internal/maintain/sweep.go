@@ -46,6 +46,17 @@ func (m *Maintainer) recoverStalled(ctx context.Context) (bool, error) {
 	return result.More, err
 }
 
+// stats samples how many jobs there are, and then deletes stats that are too old.
+func (m *Maintainer) stats(sweep func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := m.call(ctx, func(ctx context.Context) error { return m.cfg.Store.SampleDepth(ctx, m.cfg.Now()) })
+		if err != nil {
+			return err
+		}
+		return sweep(ctx)
+	}
+}
+
 // sweep makes a page of one of the store's deleting sweeps.
 func (m *Maintainer) sweep(
 	work func(ctx context.Context, now driver.Time, limit int) (driver.SweepResult, error), observe func(n int),

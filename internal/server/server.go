@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/braidmq/braid"
+	"github.com/braidmq/braid/dashboard"
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/httpapi"
 )
@@ -32,16 +33,6 @@ type Config struct {
 	Keeper       braid.KeeperOptions
 	Logger       *slog.Logger // nil: slog.Default
 	Version      string
-	// Pages makes the handler of everything beside the API: the dashboard. Nil: a page of
-	// text.
-	Pages func(Pages) http.Handler
-}
-
-// Pages is what the dashboard is made of.
-type Pages struct {
-	Client       *braid.Client
-	Roles        func(*http.Request) httpapi.Roles
-	HidePayloads bool
 }
 
 // Server serves. Use New, then Run.
@@ -148,17 +139,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.needs(httpapi.RoleRead, s.metrics))
-	if s.config.Pages != nil {
-		pages := s.config.Pages(Pages{Client: s.client, HidePayloads: s.config.HidePayloads, Roles: func(r *http.Request) httpapi.Roles {
-			roles, _ := s.authorize(r)
-			return roles
-		}})
-		mux.Handle("/", s.needs(httpapi.RoleRead, pages))
-	} else {
-		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-			writeText(w, http.StatusOK, "Braid. The API is at "+httpapi.Prefix+", its document at "+httpapi.Prefix+"openapi.json.\n")
-		})
-	}
+	mux.Handle("/", s.dashboard())
 	api := traced(s.api)
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect paths that the API knows better how to read.
@@ -174,6 +155,31 @@ func (s *Server) handler() http.Handler {
 		return onlyLoopback(all)
 	}
 	return all
+}
+
+// dashboard is what browsers see.
+func (s *Server) dashboard() http.Handler {
+	options := []dashboard.Option{
+		dashboard.WithEvents(httpapi.Prefix + "events"), dashboard.WithLogger(s.config.Logger),
+		dashboard.WithAuthorizer(func(r *http.Request) dashboard.Access {
+			roles, _ := s.authorize(r)
+			return accessOf(roles)
+		}),
+	}
+	if s.config.HidePayloads {
+		options = append(options, dashboard.WithoutPayloads())
+	}
+	if tokens := s.config.Tokens; tokens != nil {
+		options = append(options, dashboard.WithLogin(func(token string) dashboard.Access {
+			roles, _ := tokens.of(token)
+			return accessOf(roles)
+		}))
+	}
+	return dashboard.New(s.client, options...)
+}
+
+func accessOf(roles httpapi.Roles) dashboard.Access {
+	return dashboard.Access{Read: roles.Has(httpapi.RoleRead), Operate: roles.Has(httpapi.RoleOperate)}
 }
 
 func (s *Server) authorize(r *http.Request) (httpapi.Roles, bool) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"log/slog"
@@ -99,7 +100,7 @@ func TestAServerServes(t *testing.T) {
 	defer other.Close()
 	v := serve(t, func(c *Config) { c.Named = map[string]driver.Store{"other": other} })
 	for path, want := range map[string]string{
-		"/healthz": "ok\n", "/readyz": "ready\n", "/api/v1/info": `"stores":["default","other"]`, "/": "/api/v1/openapi.json",
+		"/healthz": "ok\n", "/readyz": "ready\n", "/api/v1/info": `"stores":["default","other"]`, "/": "<title>Overview",
 	} {
 		if status, text, _ := v.request("GET", path, ""); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, status, text)
@@ -220,11 +221,6 @@ func TestTokensOpenWhatTheirRolesAllow(t *testing.T) {
 	}
 	v := serve(t, func(c *Config) {
 		c.Tokens = tokens
-		c.Pages = func(p Pages) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.WriteString(w, "page for "+p.Roles(r).String())
-			})
-		}
 	})
 	nobody := func(*http.Request) {}
 	bearer := func(token string) func(*http.Request) {
@@ -232,6 +228,11 @@ func TestTokensOpenWhatTheirRolesAllow(t *testing.T) {
 	}
 	basic := func(token string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth("anybody", token) }
+	}
+	cookie := func(token string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.AddCookie(&http.Cookie{Name: "braid_token", Value: base64.RawURLEncoding.EncodeToString([]byte(token))})
+		}
 	}
 	for _, test := range []struct {
 		method, path string
@@ -249,6 +250,12 @@ func TestTokensOpenWhatTheirRolesAllow(t *testing.T) {
 		{"GET", "/metrics", nobody, 401},
 		{"GET", "/", nobody, 401},
 		{"GET", "/", basic("operator-0123456789"), 200},
+		{"GET", "/jobs", bearer("reader-0123456789"), 200},
+		{"GET", "/jobs", cookie("reader-0123456789"), 200},
+		{"GET", "/jobs", cookie("nobody-0123456789"), 401},
+		{"GET", "/api/v1/jobs", cookie("reader-0123456789"), 200},
+		{"POST", "/api/v1/queues/q/pause", cookie("operator-0123456789"), 401},
+		{"GET", "/static/style.css", nobody, 200},
 		{"GET", "/healthz", nobody, 200},
 		{"GET", "/readyz", nobody, 200},
 		{"GET", "/api/v1/info", func(r *http.Request) { r.Host = "braid.example"; basic("reader-0123456789")(r) }, 200},
@@ -257,11 +264,11 @@ func TestTokensOpenWhatTheirRolesAllow(t *testing.T) {
 			t.Errorf("%s %s: %d, want %d: %s", test.method, test.path, status, test.want, text)
 		}
 	}
-	if _, text, _ := v.request("GET", "/jobs", "", basic("operator-0123456789")); text != "page for read,operate" {
-		t.Errorf("the page: %s", text)
+	if _, text, _ := v.request("GET", "/", ""); !strings.Contains(text, `name="token"`) {
+		t.Errorf("a browser is not asked for a token: %s", text)
 	}
-	if _, _, header := v.request("GET", "/", ""); !strings.HasPrefix(header.Get("WWW-Authenticate"), "Basic") {
-		t.Errorf("a browser is not asked: %v", header)
+	if _, _, header := v.request("GET", "/metrics", ""); !strings.HasPrefix(header.Get("WWW-Authenticate"), "Basic") {
+		t.Errorf("a scraper is not asked for a token: %v", header)
 	}
 }
 

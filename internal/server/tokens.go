@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/braidmq/braid/dashboard"
 	"github.com/braidmq/braid/httpapi"
 )
 
@@ -84,15 +85,24 @@ func parseTokens(from io.Reader) (*Tokens, error) {
 }
 
 // Roles returns what the request's token allows. It is sent as Authorization: Bearer,
-// or, as browsers do, as the password of Basic.
+// as the password of Basic, or, for requests that change nothing, in the cookie of the
+// dashboard.
 func (t *Tokens) Roles(r *http.Request) (httpapi.Roles, bool) {
 	token, sent := bearer(r)
 	if !sent {
 		_, token, sent = r.BasicAuth()
 	}
+	if !sent && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		token, sent = dashboard.TokenOf(r)
+	}
 	if !sent {
 		return httpapi.NoRoles, false
 	}
+	return t.of(token)
+}
+
+// of returns what a token allows, and whether it is one of these.
+func (t *Tokens) of(token string) (httpapi.Roles, bool) {
 	hash := sha256.Sum256([]byte(token))
 	roles, known := httpapi.NoRoles, false
 	for _, entry := range t.entries {

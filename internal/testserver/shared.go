@@ -50,8 +50,17 @@ func SharedRedis(t testing.TB) string {
 func SharedPostgres(t testing.TB) string {
 	t.Helper()
 	skipIfAsked(t, "postgres")
+	url, err := SharedPostgresURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// SharedPostgresURL is [SharedPostgres] for examples, which have no test at hand.
+func SharedPostgresURL() (string, error) {
 	if url := os.Getenv(postgresVariable); url != "" {
-		return url
+		return url, nil
 	}
 	shared.Lock()
 	defer shared.Unlock()
@@ -59,9 +68,9 @@ func SharedPostgres(t testing.TB) string {
 		shared.postgres, shared.postgresFailed = StartPostgres()
 	}
 	if shared.postgresFailed != nil {
-		t.Fatal(shared.postgresFailed)
+		return "", shared.postgresFailed
 	}
-	return shared.postgres.URL()
+	return shared.postgres.URL(), nil
 }
 
 // Main runs a package's tests and then ends the servers that they shared. It stands

@@ -7,7 +7,7 @@
 --          for a fan-out "1" to fail fast, else "0", and the number of children
 -- RETURNS  for each ack: the state of the job after it; or 0: no such kind, −1: no such job, −2: the lock is
 --          lost, −3 − n: n children are staged, not as many as the ack says
--- uses: head, entry, outbox
+-- uses: head, entry, outbox, stats
 
 -- Acks free memory in the end, so they pass when there is none left: a write that needs
 -- no memory opens the door for the others.
@@ -48,7 +48,8 @@ do
     if held_by ~= token or attempts + stalled + entries > 0 or reason ~= '' then
       return nil
     end
-    return { bytes = string.sub(head, RUN_FROM, to), processedAt = processed_at, worker = worker, exits = {} }
+    return { bytes = string.sub(head, RUN_FROM, to), processedAt = processed_at, claimed = number(processed_at),
+      worker = worker, exits = {} }
   end
 
   local runs = {} -- token → the run that was read last
@@ -77,7 +78,7 @@ do
     return parts
   end
 
-  local actives = bulk('ZREM', ACTIVE)
+  local actives, counting = bulk('ZREM', ACTIVE), setting('t')
   local plain_flags = { [RAN] = true, [RAN + APART] = true, [RAN + BOUND] = true, [RAN + BOUND + APART] = true }
 
   -- ack_plain completes or fails a plain job, or returns nil. It does what ack does, only
@@ -102,9 +103,6 @@ do
     if kind == '2' then
       ended, outcome = FAILED, BY_FAIL
     end
-    if parent ~= '' and seqs_left < 2 then -- an end and its report take one each
-      reserve_seqs(2 * (#ids - i + 1))
-    end
     local finish, parts = next_seq(), ended_run(run, outcome, exit)
     new_heads[id] = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
       parts[2] .. string.sub(head, static)
@@ -115,8 +113,11 @@ do
     local sums = counts_of(queue)
     sums[ACTIVE_STATE], sums[ended] = sums[ACTIVE_STATE] - 1, sums[ended] + 1
     give_up(token)
+    if counting then
+      stats.add(outcome, queue, number(string.sub(head, 15, 22)), run.claimed)
+    end
     if parent ~= '' then
-      report_end(id, parent, ended, exit, '')
+      report_end(finish, id, parent, ended, exit, '')
     end
     return ended
   end
@@ -132,6 +133,7 @@ while next_at <= #ARGV do
   next_at = next_at + STRIDE
 end
 if next_at > #ARGV then
+  stats.write()
   flush_tally()
   return reply
 end
@@ -186,10 +188,11 @@ for at = next_at, #ARGV, STRIDE do
     local i = (at - FIRST) / STRIDE + 1
     done[ids[i]] = true
     know(ids[i], heads[i])
-    state = ack(at)
+    state = stats.counted(jobs[ids[i]], string.byte(ARGV[at + 2]) - 48, ack, at)
   end
   reply[#reply + 1] = state
 end
 trim_all()
+stats.write()
 finish_call()
 return reply

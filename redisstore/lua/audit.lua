@@ -1,5 +1,5 @@
--- Holds a page of records, jobs with their flows and schedules, against the orders that
--- they belong into, and enters them where they are missing: after a loss of single keys
+-- Holds a page of records, jobs with their flows, schedules and stats, against the orders
+-- that they belong into, and enters them where they are missing: after a loss of single keys
 -- or entries, nothing is out of reach for good. Each call goes on where the latest ended.
 --
 -- KEYS     1: the prefix
@@ -104,6 +104,9 @@ for _, key in ipairs(page[2]) do
     ids[#ids + 1] = string.sub(key, #HEAD + 1)
   elseif string.sub(key, 1, #SCHEDULE) == SCHEDULE then
     audit_schedule(string.sub(key, #SCHEDULE + 1))
+  elseif string.sub(key, 1, #STATS) == STATS then
+    local minute = string.sub(key, #STATS + 1)
+    demand(MINUTES, tonumber(minute), minute)
   end
 end
 load(ids)

@@ -6,9 +6,10 @@
 --          lib/insert.lua; then for each job: the number of its shape, behind "g" if the
 --          id came from a generator; its id (empty: to be assigned); and the other strings
 --          of lib/insert.lua
--- RETURNS  for each job, in order: an id; "0" inserted, "1" a duplicate of that id, "2"
---          the generated id is taken: then nothing was done for this job and those after
---          it, and the reply ends
+-- RETURNS  a number, if all jobs were inserted: where it had no id, the first job has
+--          j-<the number + 1>, the second j-<the number + 2> and so on. Else for each job, in
+--          order: an id; "0" inserted, "1" a duplicate of that id, "2" the generated id is
+--          taken: then nothing was done for this job and those after it, and the reply ends
 -- uses: insert
 
 local STRIDE = 5
@@ -23,35 +24,35 @@ end
 -- command tells, and no job's record has to be looked at. It returns the reply, or nil if
 -- it did nothing.
 local function insert_plain()
-  local ids, seqs, heads, seen, n = {}, {}, {}, {}, 0
-  reserve_seqs((#ARGV - FIRST + 1) / STRIDE)
-  for at = FIRST, #ARGV, STRIDE do
-    local id, seq, place = ARGV[at + 1], next_seq(), 2 * n
-    n = n + 1
+  local n = (#ARGV - FIRST + 1) / STRIDE
+  local base = redis.call('HINCRBY', META, 'seq', n) - n
+  local ids, members, heads, seen, at = {}, {}, {}, {}, FIRST
+  for i = 1, n do
+    local id, shape, seq = ARGV[at + 1], shapes[ARGV[at]], struct.pack('>i8', base + i)
     if id == '' then
-      id = string.format('j-%d', seq_next - 1)
+      id = string.format('j-%d', base + i)
     end
     if seen[id] then
       return nil
     end
-    ids[n], seqs[n], seen[id] = id, seq, true
-    heads[place + 1], heads[place + 2] = HEAD .. id, new_head(shapes[ARGV[at]], seq, ARGV[at + 2])
+    ids[i], members[i], seen[id] = id, seq .. id, true
+    heads[2 * i - 1], heads[2 * i] = HEAD .. id, shape.core .. seq .. shape.times .. ARGV[at + 2]
+    at = at + STRIDE
   end
   if redis.call('MSETNX', unpack(heads)) == 0 then
     return nil
   end
-  local reply = {}
+  at = FIRST
   for i = 1, n do
-    local at, id = FIRST + (i - 1) * STRIDE, ids[i]
-    enter_job(id, seqs[i], shapes[ARGV[at]])
+    local id = ids[i]
+    enter_job(id, members[i], shapes[ARGV[at]])
     if ARGV[at + 3] ~= '' then
-      values[#values + 1] = SPEC .. id
-      values[#values + 1] = ARGV[at + 3]
+      append_pair(values, SPEC .. id, ARGV[at + 3])
     end
-    append_pair(reply, id, '0')
+    at = at + STRIDE
   end
   flush_tally()
-  return reply
+  return base
 end
 
 if ARGV[4] == '1' then
@@ -103,7 +104,7 @@ local function meet_dedupe(shape, tail, spec, dedupe)
   local job = dedupe_job(entry)
   local replace = bit_of(marks, 4) and job and job.state == DELAYED_STATE and not job.flow
   if replace then
-    flush_entrances()
+    flush_entrances(shapes)
     local new = parse(job.id, new_head(shape, job.seq, tail))
     detach(job)
     job.priority, job.runAt = new.priority, new.runAt

@@ -2,14 +2,16 @@
 --
 -- KEYS     1: the prefix
 -- ARGV     1: empty; 2: settings
--- RETURNS  the number of entries; the first entry, or an empty string
--- uses: base
+-- RETURNS  the number of entries; when the first entry's child ended (8 bytes), or an empty
+--          string
+-- uses: block
 
-local first
+local oldest, first = '', nil
 for _, store in ipairs(redis.call('SMEMBERS', BOXES)) do
-  local id = redis.call('ZRANGE', BOX .. store, 0, 0)[1]
-  if id and (not first or id < first) then
-    first = id
+  local key = redis.call('ZRANGE', BOX .. store, 0, 0)[1]
+  local block = key and redis.call('HGET', OUTBOX, key)
+  if block and (not first or number(block_id(block, 1)) < first) then
+    oldest, first = block_time(block), number(block_id(block, 1))
   end
 end
-return { redis.call('HLEN', OUTBOX), first and redis.call('HGET', OUTBOX, first) or '' }
+return { redis.call('HGET', META, 'reports') or '0', oldest }

@@ -19,7 +19,7 @@ for i, id in ipairs(ids) do
     reply[i] = 0
   else
     if job.parent ~= '' and not terminal(job.state) then
-      report_end(job.id, job.parent, CANCELLED, '', '')
+      report_end(next_seq(), job.id, job.parent, CANCELLED, '', '')
     end
     delete(job)
     reply[i] = 1

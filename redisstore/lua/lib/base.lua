@@ -1,7 +1,7 @@
 -- What every script begins with. KEYS[1] is the prefix, from which the loader makes the
 -- constants for keys. ARGV[1] is now, as 8 bytes, or empty where the script reads no
 -- time. ARGV[2] holds one letter per setting: n and q: the list index by name, by queue
--- is on; s: publish to a shard.
+-- is on; s: publish to a shard; t: count runs.
 --
 -- Times and seqs are kept as 8 bytes, big-endian, because a Lua number cannot hold each
 -- of them; as numbers they serve for scores and comparisons only.

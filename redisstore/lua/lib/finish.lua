@@ -21,7 +21,7 @@ local function finish(job, state, outcome, exit, reason)
   attach(job)
   free_dedupe(job)
   if job.parent ~= '' then
-    report_end(job.id, job.parent, state, exit, reason)
+    report_end(job.finish, job.id, job.parent, state, exit, reason)
   end
   announce_end(job, state, exit, reason)
   if job.flow and owes_cascades(job) then

@@ -52,13 +52,16 @@ end
 
 -- audit_outbox does so for the outbox.
 local function audit_outbox()
-  local entries, placed = 0, 0
+  local blocks, placed = 0, 0
   for _, store in ipairs(redis.call('SMEMBERS', BOXES)) do
-    entries = entries + redis.call('ZCARD', BOX .. store)
+    blocks = blocks + redis.call('ZCARD', BOX .. store)
     placed = placed + redis.call('ZCARD', READY .. store) + redis.call('ZCARD', HELD .. store)
   end
   local all = redis.call('HLEN', OUTBOX)
-  if entries ~= all or placed ~= all then
+  if all == 0 then
+    redis.call('HDEL', META, 'reports')
+  end
+  if blocks ~= all or placed ~= all then
     return ask_mending('')
   end
   return 0

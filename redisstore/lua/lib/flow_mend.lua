@@ -1,5 +1,5 @@
--- Entering rows and entries anew where their places were lost, in pages.
--- uses: flow_audit
+-- Entering rows and the outbox's blocks anew where their places were lost, in pages.
+-- uses: flow_audit, block
 
 -- mend_row puts a row of a flow where it belongs.
 local function mend_row(flow, key, row)
@@ -18,13 +18,13 @@ local function mend_row(flow, key, row)
   end
 end
 
--- mend_entry puts an entry of the outbox where it belongs.
-local function mend_entry(id, entry)
-  local store = struct.unpack('>Hc0', entry, 12)
+-- mend_block puts a block of the outbox where it belongs.
+local function mend_block(key, block)
+  local store = block_store(block)
   sadd(BOXES, store)
-  zadd(BOX .. store, 0, id)
-  if not redis.call('ZSCORE', HELD .. store, id) then
-    zadd(READY .. store, 0, id)
+  zadd(BOX .. store, 0, key)
+  if not redis.call('ZSCORE', HELD .. store, key) then
+    zadd(READY .. store, 0, key)
   end
 end
 
@@ -45,7 +45,7 @@ local function mend(limit)
     if flow then
       mend_row(flow, page[2][i], page[2][i + 1])
     else
-      mend_entry(page[2][i], page[2][i + 1])
+      mend_block(page[2][i], page[2][i + 1])
     end
   end
   put(MENDING, id, page[1] ~= '0' and page[1])

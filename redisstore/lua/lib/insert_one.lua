@@ -8,7 +8,7 @@ local function put_job(id, shape, tail, spec)
   if spec ~= '' then
     write(SPEC .. id, spec)
   end
-  enter_job(id, seq, shape)
+  enter_job(id, seq .. id, shape)
 end
 
 -- exists reports whether there is a job of that id, which load has looked for.

@@ -5,13 +5,14 @@
 -- it is flushed.
 -- uses: base
 
-local BULK_COMMANDS = { 'ZREM', 'SREM', 'ZADD', 'SADD', 'HSET' }
-local bulks = { ZREM = {}, SREM = {}, ZADD = {}, SADD = {}, HSET = {} } -- command → key → its arguments
+local BULK_COMMANDS = { 'ZREM', 'SREM', 'HDEL', 'ZADD', 'SADD', 'HSET' }
+local bulks = { ZREM = {}, SREM = {}, HDEL = {}, ZADD = {}, SADD = {}, HSET = {} } -- command → key → its arguments
 local new_heads = {} -- id → head, to be written
 local values = {} -- other keys and values in turn, for MSET
 local counts = {} -- queue → state, or 0 for all → how many more
 local woken = {}  -- queues to wake
 local unheld = {} -- token → how many jobs it holds no more
+local before_flush -- what else is to be collected before the bulks are flushed, or nil
 
 -- each calls redis with the arguments in pieces that fit the stack of Lua.
 local function each(command, key, args)
@@ -20,9 +21,9 @@ local function each(command, key, args)
   end
 end
 
--- bulk returns the arguments of a ZADD, ZREM, SADD, SREM or HSET, for a script to append
--- to: score and member in turn, members, or field and value in turn. What it takes out is taken out before anything
--- is entered; it must not take out what it has entered.
+-- bulk returns the arguments of one of these commands, for a script to append to: score and
+-- member in turn, members, field and value in turn, or fields. What it takes out is taken
+-- out before anything is entered; it must not take out what it has entered.
 local function bulk(command, key)
   local keys = bulks[command]
   local args = keys[key]
@@ -82,6 +83,9 @@ local function next_seq()
 end
 
 local function flush_bulks()
+  if before_flush then
+    before_flush()
+  end
   for _, command in ipairs(BULK_COMMANDS) do
     for key, args in pairs(bulks[command]) do
       each(command, key, args)
@@ -112,7 +116,7 @@ local function flush_counts()
       redis.call('UNLINK', key, LANES .. queue)
       redis.call('ZREM', QUEUES, queue)
       redis.call('HDEL', WAKES, queue)
-    elseif sums[0] > 0 then
+    elseif left == sums[0] then -- it had none
       redis.call('ZADD', QUEUES, 0, queue)
     end
     for state = 1, 7 do

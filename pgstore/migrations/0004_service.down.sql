@@ -1,0 +1,4 @@
+DROP TABLE @depths;
+DROP TABLE @stat_changes;
+DROP TABLE @stats;
+DROP TABLE @workers;

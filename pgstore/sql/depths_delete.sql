@@ -1,0 +1,1 @@
+DELETE FROM @depths WHERE minute <= $1::bigint;

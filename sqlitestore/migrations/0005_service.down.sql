@@ -1,0 +1,3 @@
+DROP TABLE braid_depths;
+DROP TABLE braid_stats;
+DROP TABLE braid_workers;

@@ -1,0 +1,1 @@
+DELETE FROM braid_depths WHERE minute <= ?1;

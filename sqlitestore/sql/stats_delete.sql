@@ -1,0 +1,1 @@
+DELETE FROM braid_stats WHERE minute = ?1;

@@ -1,0 +1,1 @@
+DELETE FROM braid_workers WHERE id = ?1;
