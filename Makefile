@@ -91,6 +91,14 @@ bench: ## measure the memory store (ARGS='--store URL …' for another)
 bench-redis: setup ## measure the Redis store beside asynq and BullMQ (ARGS='-jobs 100000 -rounds 3')
 	@cd bench && $(GO) run ./redis $(ARGS)
 
+.PHONY: bench-sqlite
+bench-sqlite: ## measure the SQLite store beside River (ARGS='-jobs 20000 -durability normal')
+	@cd bench && $(GO) run ./sqlite $(ARGS)
+
+.PHONY: bench-postgres
+bench-postgres: setup ## measure the Postgres store beside River and graphile-worker (ARGS='-jobs 100000 -rounds 3')
+	@cd bench && $(GO) run ./postgres $(ARGS)
+
 .PHONY: bench-flows
 bench-flows: setup ## measure flows beside plain jobs (ARGS='-store memory')
 	@cd bench && $(GO) run ./flows $(ARGS)

@@ -19,6 +19,8 @@ type Braid struct {
 	Open    func(ctx context.Context, logger *slog.Logger) (driver.Store, error)
 	Payload string
 	Batch   int // jobs of one call that takes many
+	// Deletes says that finished jobs do not stay; Name then says so, too.
+	Deletes bool
 }
 
 const braidQueue = "bench"
@@ -27,7 +29,12 @@ const braidQueue = "bench"
 var braidJob = braid.NewJob[string, braid.None]("bench", braid.Queue(braidQueue))
 
 // Name is part of System.
-func (b *Braid) Name() string { return "braid" }
+func (b *Braid) Name() string {
+	if b.Deletes {
+		return "braid, deleting"
+	}
+	return "braid"
+}
 
 // Enqueue is part of System.
 func (b *Braid) Enqueue(ctx context.Context, jobs, producers int) (took time.Duration, err error) {
@@ -80,7 +87,11 @@ func (b *Braid) Process(ctx context.Context, jobs, concurrency int) (took time.D
 		case <-all:
 			err = Poll(ctx, func() (bool, error) {
 				counts, err := client.Counts(ctx, braidQueue)
-				return counts.Completed == int64(jobs), err
+				left := int64(jobs) - counts.Completed
+				if b.Deletes {
+					left = counts.Waiting + counts.Active
+				}
+				return err == nil && left == 0, err
 			})
 		case <-ctx.Done():
 			err = ctx.Err()

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -85,8 +86,12 @@ func run(ctx context.Context, names []string, bullmqFolder string, options compa
 		if err != nil {
 			return err
 		}
-		bullmq, err := newBullMQ(ctx, folder, redis.Addr(), payloadText)
+		_, port, err := net.SplitHostPort(redis.Addr())
 		if err != nil {
+			return err
+		}
+		bullmq := &compare.Node{Title: "bullmq", Folder: folder, Batch: batchSize, Fixed: map[string]any{"port": port, "payload": payloadText}}
+		if err := bullmq.Install(ctx, "bullmq"); err != nil {
 			fmt.Fprintln(os.Stderr, "without BullMQ:", err)
 		} else {
 			systems = append(systems, bullmq)

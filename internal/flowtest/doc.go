@@ -1,5 +1,7 @@
 // Package flowtest is the test suite of flows: of what workers do with them, over
-// any set of stores. A pair of stores joins it with one call of [Run].
+// any set of stores: [Run] and [Measure] for each pair of stores, [RunBetween] and
+// [RandomFlows] for further pairs of kinds that have passed these, [RunProcesses] for
+// stores that processes share.
 package flowtest
 
 import (
@@ -51,11 +53,16 @@ var together = []test{
 	{"random flows settle", fewRandomFlows},
 }
 
-// Run runs the suite over a pair of stores.
-func Run(t *testing.T, pair Pair) {
+// Measure runs the tests that nothing may run beside.
+func Measure(t *testing.T, pair Pair) {
 	for _, test := range alone {
 		t.Run(test.name, func(t *testing.T) { test.run(t, pair) })
 	}
+}
+
+// Run runs all other tests of the suite over a pair of stores, beside each other. Pairs
+// may run beside each other, too.
+func Run(t *testing.T, pair Pair) {
 	scenarios(t, 6, together, func(t *testing.T, test test) { test.run(t, pair) })
 }
 

@@ -20,18 +20,35 @@ func memory(testing.TB) driver.Store { return memstore.New() }
 // silent is a store that pushes nothing.
 func silent(testing.TB) driver.Store { return struct{ driver.Store }{memstore.New()} }
 
-func TestFlowsInOneStore(t *testing.T) {
+// suite is a pair of stores that the whole suite runs over.
+type suite struct {
+	name string
+	pair Pair
+}
+
+func (s suite) String() string { return s.name }
+
+// suites are each kind of store alone, and what only memory has to show: two stores, and
+// stores that do not push.
+func suites() []suite {
+	all := []suite{
+		{"two memories", Pair{Parents: memory, Children: memory}},
+		{"memories that do not push", Pair{Parents: silent, Children: silent}},
+	}
 	for _, kind := range storeKinds {
-		t.Run(kind.name, func(t *testing.T) { Run(t, Pair{Parents: kind.store}) })
+		all = append(all, suite{kind.name, Pair{Parents: kind.store}})
+	}
+	return all
+}
+
+func TestCostOfFlows(t *testing.T) {
+	for _, s := range suites() {
+		t.Run(s.name, func(t *testing.T) { Measure(t, s.pair) })
 	}
 }
 
-func TestFlowsInTwoMemories(t *testing.T) {
-	Run(t, Pair{Parents: memory, Children: memory})
-}
-
-func TestFlowsInStoresThatDoNotPush(t *testing.T) {
-	Run(t, Pair{Parents: silent, Children: silent})
+func TestFlows(t *testing.T) {
+	scenarios(t, pairsAtOnce, suites(), func(t *testing.T, s suite) { Run(t, s.pair) })
 }
 
 // What depends on there being two stores runs over each pair of kinds.
@@ -39,18 +56,16 @@ func TestFlowsBetweenStores(t *testing.T) {
 	scenarios(t, pairsAtOnce, mixedPairs(), func(t *testing.T, p storePair) { RunBetween(t, p.pair()) })
 }
 
-// Killed processes share nothing but the stores, so each pair of kinds is tried one way
-// round only.
+// Killed processes share nothing but the stores, of which each pair has shown above that
+// they bear a death.
 func TestFlowsOfKilledProcesses(t *testing.T) {
-	var all []storePair
-	for i, parents := range storeKinds {
-		for _, children := range storeKinds[i:] {
-			if parents.shared && children.shared {
-				all = append(all, storePair{parents, children})
-			}
+	var shared []storePair
+	for _, kind := range storeKinds {
+		if kind.shared {
+			shared = append(shared, storePair{kind, kind})
 		}
 	}
-	scenarios(t, pairsAtOnce, all, func(t *testing.T, p storePair) {
+	scenarios(t, pairsAtOnce, shared, func(t *testing.T, p storePair) {
 		RunProcesses(t, Shared{Parents: p.parents.address, Children: p.children.address, Open: openByAddress})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -19,10 +20,10 @@ const (
 	parentStore = braid.DefaultStore
 	childStore  = "children"
 
-	sweepInterval = 100 * time.Millisecond
+	sweepInterval = 250 * time.Millisecond
 	lockDuration  = 5 * time.Second
-	shortLock     = 300 * time.Millisecond // where a process dies
-	patience      = 30 * time.Second       // how long a test waits for anything
+	shortLock     = 500 * time.Millisecond // where a process dies
+	patience      = 2 * time.Minute        // how long a test waits for anything
 	atOnce        = 10                     // how many scenarios of a test
 )
 
@@ -37,8 +38,16 @@ type rig struct {
 	separate bool // children have a store of their own
 }
 
+// rigs bounds how many there are at once, whichever tests they belong to: with more,
+// processes of a small machine overrun their locks, do their work again, and none comes
+// forward.
+var rigs = make(chan struct{}, 6*runtime.GOMAXPROCS(0))
+
+// newRig makes a rig of two empty stores, when there is room.
 func newRig(t *testing.T, pair Pair) *rig {
 	t.Helper()
+	rigs <- struct{}{}
+	t.Cleanup(func() { <-rigs })
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	r := &rig{T: t, ctx: ctx, separate: pair.Children != nil, stores: map[string]driver.Store{parentStore: pair.Parents(t)}}
 	if r.separate {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -67,13 +69,18 @@ func (p storePair) pair() Pair {
 	return Pair{Parents: p.parents.store, Children: p.children.store}
 }
 
-// mixedPairs returns the pairs of different kinds.
+// mixedPairs returns the pairs of different kinds: each one way round, so that every
+// kind has its turn as parents and as children, or both ways in a soak.
 func mixedPairs() []storePair {
+	both := os.Getenv("BRAID_SOAK") != ""
 	var all []storePair
-	for _, parents := range storeKinds {
-		for _, children := range storeKinds {
-			if parents.name != children.name {
-				all = append(all, storePair{parents, children})
+	for i, a := range storeKinds {
+		for j, b := range storeKinds[:i] {
+			if odd := (i+j)%2 == 1; odd || both {
+				all = append(all, storePair{a, b})
+			}
+			if odd := (i+j)%2 == 1; !odd || both {
+				all = append(all, storePair{b, a})
 			}
 		}
 	}
@@ -89,11 +96,12 @@ func openSQLite(path string) (driver.Store, error) {
 	return sqlitestore.Open(path, sqlitestore.WithRelaxedDurability())
 }
 
-var prefixes atomic.Int64
+// parts number the parts of servers.
+var parts atomic.Int64
 
 // emptyRedis returns the address of a part of the server that nothing uses.
 func emptyRedis(t testing.TB) string {
-	return fmt.Sprintf("%s flow-%d-%d", testserver.SharedRedis(t), time.Now().UnixNano(), prefixes.Add(1))
+	return fmt.Sprintf("%s flow-%d-%d", testserver.SharedRedis(t), time.Now().UnixNano(), parts.Add(1))
 }
 
 func openRedis(address string) (driver.Store, error) {
@@ -101,19 +109,19 @@ func openRedis(address string) (driver.Store, error) {
 	return redisstore.Open(context.Background(), url, redisstore.WithPrefix(prefix), redisstore.WithLogger(slog.New(slog.DiscardHandler)))
 }
 
-// emptyPostgres makes the tables in a schema of their own.
+// emptyPostgres returns the URL of a schema that nothing uses.
 func emptyPostgres(t testing.TB) string {
-	address := fmt.Sprintf("%s&schema=flow_%d_%d", testserver.SharedPostgres(t), time.Now().UnixNano(), prefixes.Add(1))
-	store, err := pgstore.Open(context.Background(), address, pgstore.WithMigrate())
+	u, err := url.Parse(testserver.SharedPostgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
+	query := u.Query()
+	query.Set("schema", fmt.Sprintf("flow_%d_%d", time.Now().UnixNano(), parts.Add(1)))
+	query.Set("pool_max_conns", "3") // many stores share the server
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
-func openPostgres(address string) (driver.Store, error) {
-	return pgstore.Open(context.Background(), address, pgstore.WithLogger(slog.New(slog.DiscardHandler)))
+func openPostgres(url string) (driver.Store, error) {
+	return pgstore.Open(context.Background(), url, pgstore.WithMigrate(), pgstore.WithLogger(slog.New(slog.DiscardHandler)))
 }

@@ -76,7 +76,7 @@ func StartPostgres(opts ...PostgresOption) (*PostgresServer, error) {
 		return nil, err
 	}
 	config := postgresConfig{settings: []string{
-		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "shared_buffers=128MB",
+		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=400", "shared_buffers=128MB",
 		"log_destination=stderr", "logging_collector=off", "max_wal_size=4GB",
 	}}
 	for _, opt := range opts {
