@@ -93,8 +93,7 @@ func listens(ctx context.Context, url string) bool {
 	if err != nil {
 		return false
 	}
-	conn.Close()
-	return true
+	return conn.Close() == nil
 }
 
 // with connects, and calls do.
