@@ -1,8 +1,8 @@
 package redisstore_test
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
