@@ -80,6 +80,7 @@ type testedStore struct {
 type stores struct {
 	book *schemas
 	url  string // what the stores connect to; empty: the book's server
+	mode string // how pgx sends statements; empty: as it does by default
 	opts []pgstore.Option
 }
 
@@ -102,7 +103,11 @@ func (s stores) open(t drivertest.TB, schema string, opts ...pgstore.Option) tes
 	t.Helper()
 	address := s.url
 	if address == "" {
-		address = parameters(t, s.book.url, "application_name", schema)
+		address = s.book.url
+	}
+	address = parameters(t, address, "application_name", schema)
+	if s.mode != "" {
+		address = parameters(t, address, "default_query_exec_mode", s.mode)
 	}
 	opts = append(append([]pgstore.Option{pgstore.WithSchema(schema), pgstore.WithLogger(quiet), pgstore.WithMigrate()}, s.opts...), opts...)
 	store, err := pgstore.Open(context.Background(), address, opts...)

@@ -13,6 +13,7 @@ import (
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/testserver"
 	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
 	"github.com/braidmq/braid/redisstore"
 	"github.com/braidmq/braid/sqlitestore"
 )
@@ -32,6 +33,7 @@ var storeKinds = []storeKind{
 	{name: "memory", empty: func(testing.TB) string { return "" }, open: openMemory},
 	{name: "SQLite", empty: emptySQLite, open: openSQLite, shared: true},
 	{name: "Redis", empty: emptyRedis, open: openRedis, shared: true},
+	{name: "Postgres", empty: emptyPostgres, open: openPostgres, shared: true},
 }
 
 func (k storeKind) store(t testing.TB) driver.Store {
@@ -97,4 +99,21 @@ func emptyRedis(t testing.TB) string {
 func openRedis(address string) (driver.Store, error) {
 	url, prefix, _ := strings.Cut(address, " ")
 	return redisstore.Open(context.Background(), url, redisstore.WithPrefix(prefix), redisstore.WithLogger(slog.New(slog.DiscardHandler)))
+}
+
+// emptyPostgres makes the tables in a schema of their own.
+func emptyPostgres(t testing.TB) string {
+	address := fmt.Sprintf("%s&schema=flow_%d_%d", testserver.SharedPostgres(t), time.Now().UnixNano(), prefixes.Add(1))
+	store, err := pgstore.Open(context.Background(), address, pgstore.WithMigrate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+func openPostgres(address string) (driver.Store, error) {
+	return pgstore.Open(context.Background(), address, pgstore.WithLogger(slog.New(slog.DiscardHandler)))
 }

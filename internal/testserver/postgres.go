@@ -83,7 +83,7 @@ func StartPostgres(opts ...PostgresOption) (*PostgresServer, error) {
 		opt(&config)
 	}
 	if !config.durable {
-		config.settings = append([]string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}, config.settings...)
+		config.settings = append([]string{"fsync=off", "full_page_writes=off"}, config.settings...)
 	}
 	s := &PostgresServer{bin: bin, owner: owner, settings: config.settings}
 	if s.dir, err = os.MkdirTemp("", "braid-postgres-"); err != nil {
