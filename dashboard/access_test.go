@@ -45,7 +45,7 @@ func TestALoginOpensTheDashboard(t *testing.T) {
 	if out.status != http.StatusSeeOther || !strings.Contains(out.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("the logout: %d, %v", out.status, out.header)
 	}
-	if token, ok := TokenOf(withToken(httptest.NewRequest("GET", "/", nil), "reader")); !ok || token != "reader" {
+	if token, ok := TokenOf(withToken(httptest.NewRequest(http.MethodGet, "/", nil), "reader")); !ok || token != "reader" {
 		t.Errorf("the cookie holds %q", token)
 	}
 	newBench(t).post("/login", "token", "reader").refused(http.StatusNotFound, "nothing to log in to")
@@ -53,12 +53,12 @@ func TestALoginOpensTheDashboard(t *testing.T) {
 
 func TestReadersLookAndOperatorsAct(t *testing.T) {
 	b := loaded(t, WithLogin(login))
-	reader := b.do(withToken(httptest.NewRequest("GET", "/job?id="+b.load.Failed, nil), "reader"))
+	reader := b.do(withToken(httptest.NewRequest(http.MethodGet, "/job?id="+b.load.Failed, nil), "reader"))
 	reader.shows("Log out", "resize-image", "Runs")
 	if strings.Contains(reader.body, "Retry") || strings.Contains(reader.body, "Remove") {
 		t.Error("a reader is offered what he may not do")
 	}
-	operator := b.do(withToken(httptest.NewRequest("GET", "/job?id="+b.load.Failed, nil), "operator"))
+	operator := b.do(withToken(httptest.NewRequest(http.MethodGet, "/job?id="+b.load.Failed, nil), "operator"))
 	operator.shows("Retry", "Remove")
 	for _, path := range []string{"/queues/pause", "/queues/resume", "/job/retry", "/job/cancel", "/job/promote", "/job/remove", "/schedules/run", "/schedules/remove"} {
 		fields := []string{"id", b.load.Failed, "queue", "email", "key", "daily-sales"}
@@ -87,7 +87,7 @@ func TestPagesAreLiveWhereThereAreEvents(t *testing.T) {
 		t.Error("a page follows a stream that is not there")
 	}
 	b := loaded(t, WithEvents("/api/v1/events"), WithLogin(login))
-	page := b.do(withToken(httptest.NewRequest("GET", "/?store=other", nil), "reader"))
+	page := b.do(withToken(httptest.NewRequest(http.MethodGet, "/?store=other", nil), "reader"))
 	if !strings.Contains(page.body, `data-events="/api/v1/events?store=other"`) {
 		t.Errorf("the page does not follow the stream of its store: %s", page.body)
 	}
@@ -100,7 +100,7 @@ func TestAClientThatWasNotMadeIsAnError(t *testing.T) {
 	h := New(nil)
 	for _, path := range []string{"/", "/jobs", "/?store=a"} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound {
 			t.Errorf("%s: status %d", path, w.Code)
 		}
@@ -110,7 +110,7 @@ func TestAClientThatWasNotMadeIsAnError(t *testing.T) {
 func TestAPanicIsAPage(t *testing.T) {
 	b := newBench(t)
 	w := httptest.NewRecorder()
-	b.handler.page(func(*call) (*page, error) { panic("boom") }).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	b.handler.page(func(*call) (*page, error) { panic("boom") }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "boom") || !strings.Contains(b.log.String(), "boom") {
 		t.Errorf("status %d: %s\n%s", w.Code, w.Body, b.log)
 	}

@@ -151,7 +151,7 @@ func (b *bench) fails(queue, name, message string) {
 }
 
 func TestHostileAddressesAndFormsBreakNothing(t *testing.T) {
-	b := loaded(t)
+	b := newBench(t)
 	for _, h := range append(hostile, "", "\x00", "\xff\xfe", strings.Repeat("x", 70_000)) {
 		for path, parameters := range map[string][]string{
 			"/":          {"store", h, "notice", h},
@@ -177,7 +177,7 @@ func TestHostileAddressesAndFormsBreakNothing(t *testing.T) {
 			}
 		}
 	}
-	broken := httptest.NewRequest("POST", "/job/retry", strings.NewReader("%zz=%"))
+	broken := httptest.NewRequest(http.MethodPost, "/job/retry", strings.NewReader("%zz=%"))
 	broken.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	b.do(broken).refused(http.StatusBadRequest, "The form cannot be read")
 }
@@ -212,7 +212,7 @@ func TestOtherSitesMayDoNothing(t *testing.T) {
 	}
 	// Nothing is changed by following a link.
 	for _, path := range []string{"/queues/pause?queue=email", "/job/cancel?id=" + b.load.Waiting, "/schedules/remove?key=daily-sales", "/logout"} {
-		if page := b.do(httptest.NewRequest("GET", path, nil)); page.status != http.StatusNotFound && page.status != http.StatusMethodNotAllowed {
+		if page := b.do(httptest.NewRequest(http.MethodGet, path, nil)); page.status != http.StatusNotFound && page.status != http.StatusMethodNotAllowed {
 			t.Errorf("GET %s: status %d", path, page.status)
 		}
 	}

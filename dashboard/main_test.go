@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/faultstore"
 	"github.com/braidmq/braid/internal/sampleload"
 	"github.com/braidmq/braid/memstore"
 )
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	*testing.T
 	store   *memstore.Store
+	counted *faultstore.Store // store, with its calls counted
 	client  *braid.Client
 	handler *Handler
 	load    sampleload.Load
@@ -35,7 +37,8 @@ func newBench(t *testing.T, options ...Option) *bench {
 	store, other := memstore.New(), memstore.New()
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	b := &bench{T: t, store: store, log: log, client: braid.NewClient(store, braid.WithStore("other", other), braid.WithLogger(logger))}
+	b := &bench{T: t, store: store, counted: faultstore.New(store), log: log}
+	b.client = braid.NewClient(b.counted, braid.WithStore("other", other), braid.WithLogger(logger))
 	b.handler = New(b.client, append([]Option{WithLogger(logger)}, options...)...)
 	t.Cleanup(func() {
 		b.client.Close()
@@ -81,7 +84,7 @@ func (b *bench) do(r *http.Request) answer {
 // get reads a page; parameters are names and values in turn.
 func (b *bench) get(path string, parameters ...string) answer {
 	b.Helper()
-	return b.do(httptest.NewRequest("GET", address(path, parameters), nil))
+	return b.do(httptest.NewRequest(http.MethodGet, address(path, parameters), nil))
 }
 
 // post sends a form, as a page of the dashboard does.
@@ -91,7 +94,7 @@ func (b *bench) post(path string, fields ...string) answer {
 }
 
 func form(path string, fields ...string) *http.Request {
-	r := httptest.NewRequest("POST", path, strings.NewReader(values(fields).Encode()))
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(values(fields).Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return r

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -130,7 +131,7 @@ func TestABadIDOfAnOutboxEntryIsRefused(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	for _, after := range []string{"x", "1", "+000000000000001", "00000000000000001"} {
 		_, err := store.PeekOutbox(t.Context(), 0, driver.PeekRequest{Limit: 1, After: after})
-		if _, invalid := err.(*driver.InvalidError); !invalid {
+		if !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("a page behind %q: %v; want an InvalidError", after, err)
 		}
 	}

@@ -30,6 +30,7 @@ type target struct {
 	url    string
 	name   string // of a store of the server
 	asJSON bool
+	warns  bool // whether warnings about the settings of a store are logged
 }
 
 func (t *target) addFlags(cmd *cobra.Command) {
@@ -72,7 +73,11 @@ func (t *target) connect(ctx context.Context) (client *apiclient.Client, close f
 	if t.name != "" {
 		return nil, nil, usagef("--on names a store of a server; the URL %s is a store itself", storeurl.Redact(url))
 	}
-	store, err := storeurl.Open(ctx, url)
+	open := storeurl.OpenQuiet
+	if t.warns {
+		open = storeurl.Open
+	}
+	store, err := open(ctx, url)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,8 +98,7 @@ func listens(ctx context.Context, url string) bool {
 	if err != nil {
 		return false
 	}
-	conn.Close()
-	return true
+	return conn.Close() == nil
 }
 
 // with connects, and calls do.

@@ -43,6 +43,7 @@ The exit code is 1 if something is bad; warnings do not count.`,
 			if others != nil {
 				return usagef("--with goes with --deep; leave it out")
 			}
+			at.warns = true
 			return at.with(cmd, func(s *session) error {
 				d := &doctor{session: s}
 				if err := d.examine(); err != nil {

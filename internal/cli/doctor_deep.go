@@ -36,7 +36,10 @@ func examineDeep(cmd *cobra.Command, url string, others []string, asJSON bool) (
 		return err
 	}
 	if !found.Flows.Clean() {
-		return fmt.Errorf("braid: %d things do not agree", len(found.Flows.Problems))
+		if len(found.Flows.Problems) == 1 {
+			return errors.New("braid: 1 thing does not agree")
+		}
+		return fmt.Errorf("braid: %d things do not agree", int64(len(found.Flows.Problems))+found.Flows.More)
 	}
 	return nil
 }

@@ -104,40 +104,52 @@ func (r *Report) writeDuplicates(out io.Writer) {
 	if len(r.DuplicateGroups) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nDuplicates: %s groups, %s copies, %s bytes wasted\n",
-		Number(int64(len(r.DuplicateGroups))), Number(r.Duplicates), Number(r.WastedBytes))
+	fmt.Fprintf(out, "\nDuplicates: %s, %s, %s wasted\n", count(int64(len(r.DuplicateGroups)), "group", "groups"),
+		count(r.Duplicates, "copy", "copies"), count(r.WastedBytes, "byte", "bytes"))
 	for _, g := range r.DuplicateGroups[:min(shownGroups, len(r.DuplicateGroups))] {
 		fmt.Fprintf(out, "%15s  %d × %s bytes\n", Number(g.Wasted()), len(g.Paths), Number(g.Bytes))
 		for _, path := range g.Paths[:min(shownCopies, len(g.Paths))] {
 			fmt.Fprintf(out, "%15s  %s\n", "", path)
 		}
-		more(out, len(g.Paths)-shownCopies, "files")
+		more(out, len(g.Paths)-shownCopies, "file", "files")
 	}
-	more(out, len(r.DuplicateGroups)-shownGroups, "groups")
+	more(out, len(r.DuplicateGroups)-shownGroups, "group", "groups")
 }
 
 func (r *Report) writeFailures(out io.Writer) {
 	if len(r.Failures) > 0 {
 		fmt.Fprintln(out, "\nFiles that could not be read")
 		for _, f := range r.Failures[:min(shownFailures, len(r.Failures))] {
-			fmt.Fprintf(out, "  %s: %s (%d attempts)\n", f.Path, filename(f.Error), f.Attempts)
+			fmt.Fprintf(out, "  %s: %s (%s)\n", f.Path, filename(f.Error), count(int64(f.Attempts), "attempt", "attempts"))
 		}
-		more(out, len(r.Failures)-shownFailures, "files")
+		more(out, len(r.Failures)-shownFailures, "file", "files")
 	}
 	if len(r.UnreadableFolders) > 0 {
 		fmt.Fprintln(out, "\nFolders that could not be read")
 		for _, f := range r.UnreadableFolders[:min(shownFailures, len(r.UnreadableFolders))] {
 			fmt.Fprintf(out, "  %s: %s\n", f.Path, filename(f.Error))
 		}
-		more(out, len(r.UnreadableFolders)-shownFailures, "folders")
+		more(out, len(r.UnreadableFolders)-shownFailures, "folder", "folders")
 	}
 }
 
 // more says how many entries of a list were left out, if any.
-func more(out io.Writer, left int, what string) {
+func more(out io.Writer, left int, one, many string) {
 	if left > 0 {
+		what := many
+		if left == 1 {
+			what = one
+		}
 		fmt.Fprintf(out, "%15s  … %s more %s (--json lists all)\n", "", Number(int64(left)), what)
 	}
+}
+
+// count says how many there are of what is called one, or many.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
 }
 
 // Number formats a number with commas between its thousands.

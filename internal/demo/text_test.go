@@ -39,7 +39,7 @@ By kind of content
 Largest
           2,000  "a\nb"
 
-Duplicates: 1 groups, 5 copies, 60 bytes wasted
+Duplicates: 1 group, 5 copies, 60 bytes wasted
              60  6 × 12 bytes
                  1
                  2

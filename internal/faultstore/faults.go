@@ -134,6 +134,16 @@ func (s *Store) Calls(op string) int {
 	return s.calls[op]
 }
 
+// All returns how many calls there were, of all operations.
+func (s *Store) All() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, calls := range s.calls {
+		n += calls
+	}
+	return n
+}
+
 // AwaitCalls waits until an operation was called n times in all.
 func (s *Store) AwaitCalls(ctx context.Context, op string, n int) error {
 	for {

@@ -4,6 +4,7 @@ package storeurl
 
 import (
 	"context"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,7 +36,16 @@ func Forms() []Form {
 // Open opens the store that a URL names, the [Default] one if it is empty; the caller
 // closes it. A URL that Open does not know is a [*driver.InvalidError] that lists those
 // it knows. Errors never show the URL's password.
-func Open(ctx context.Context, raw string) (driver.Store, error) {
+func Open(ctx context.Context, raw string) (driver.Store, error) { return open(ctx, raw, nil) }
+
+// OpenQuiet is [Open] for commands that only look or operate: it logs no warnings about
+// the settings of a server, which concern those who run it.
+func OpenQuiet(ctx context.Context, raw string) (driver.Store, error) {
+	return open(ctx, raw, slog.New(slog.DiscardHandler))
+}
+
+// open opens a store that logs to logger; nil: to the default one.
+func open(ctx context.Context, raw string, logger *slog.Logger) (driver.Store, error) {
 	if raw == "" {
 		standard, err := Default()
 		if err != nil {
@@ -66,7 +76,11 @@ func Open(ctx context.Context, raw string) (driver.Store, error) {
 		}
 		return store, nil
 	case "redis", "rediss", "unix":
-		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
+		var options []redisstore.Option
+		if logger != nil {
+			options = append(options, redisstore.WithLogger(logger))
+		}
+		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest, options...)
 		if err != nil {
 			return nil, err
 		}
