@@ -76,10 +76,10 @@ func mixedPairs() []storePair {
 	var all []storePair
 	for i, a := range storeKinds {
 		for j, b := range storeKinds[:i] {
-			if odd := (i+j)%2 == 1; odd || both {
+			if (i+j)%2 == 1 || both {
 				all = append(all, storePair{a, b})
 			}
-			if odd := (i+j)%2 == 1; !odd || both {
+			if (i+j)%2 == 0 || both {
 				all = append(all, storePair{b, a})
 			}
 		}
