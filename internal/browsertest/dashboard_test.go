@@ -87,13 +87,13 @@ func TestFiltersLiveInTheAddress(t *testing.T) {
 	v.open("/jobs")
 	v.click("failed")
 	v.sees("#list", "failed")
-	v.write(`input[name=name]`, "charge-card")
+	v.write(`input[name=name]`, "deliver-webhook")
 	v.write(`input[name=metadata]`, "tenant=north")
 	v.click("Filter")
-	v.sees("#list", "charge-card")
+	v.sees("#list", "deliver-webhook")
 	address, err := browser.Address(v.ctx)
 	v.must(err)
-	for _, want := range []string{"state=failed", "name=charge-card", "metadata=tenant%3Dnorth"} {
+	for _, want := range []string{"state=failed", "name=deliver-webhook", "metadata=tenant%3Dnorth"} {
 		if !strings.Contains(address, want) {
 			t.Errorf("there is no %s in %s", want, address)
 		}
