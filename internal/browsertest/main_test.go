@@ -143,34 +143,62 @@ func (v *visit) open(path string) {
 // click clicks the link or button that reads so.
 func (v *visit) click(text string) {
 	v.Helper()
-	element, err := browser.FindText(v.ctx, text)
+	v.insist(func() error {
+		element, err := browser.FindText(v.ctx, text)
+		if err != nil {
+			return err
+		}
+		return element.Click(v.ctx)
+	})
+}
+
+// insist repeats what found no element, or one that a live update replaced meanwhile.
+func (v *visit) insist(do func() error) {
+	v.Helper()
+	err := do()
+	for deadline := time.Now().Add(10 * time.Second); errors.Is(err, errNoSuchElement) && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+		err = do()
+	}
 	v.must(err)
-	v.must(element.Click(v.ctx))
 }
 
 // clickOn clicks what a selector selects.
 func (v *visit) clickOn(selector string) {
 	v.Helper()
-	element, err := browser.Find(v.ctx, selector)
-	v.must(err)
-	v.must(element.Click(v.ctx))
+	v.insist(func() error {
+		element, err := browser.Find(v.ctx, selector)
+		if err != nil {
+			return err
+		}
+		return element.Click(v.ctx)
+	})
 }
 
 // write types into what a selector selects.
 func (v *visit) write(selector, text string) {
 	v.Helper()
-	element, err := browser.Find(v.ctx, selector)
-	v.must(err)
-	v.must(element.Type(v.ctx, text))
+	v.insist(func() error {
+		element, err := browser.Find(v.ctx, selector)
+		if err != nil {
+			return err
+		}
+		return element.Type(v.ctx, text)
+	})
 }
 
 // text returns what an element shows.
 func (v *visit) text(selector string) string {
 	v.Helper()
-	element, err := browser.Find(v.ctx, selector)
-	v.must(err)
-	text, err := element.Text(v.ctx)
-	v.must(err)
+	var text string
+	v.insist(func() error {
+		element, err := browser.Find(v.ctx, selector)
+		if err != nil {
+			return err
+		}
+		text, err = element.Text(v.ctx)
+		return err
+	})
 	return text
 }
 

@@ -92,7 +92,9 @@ func (b *Browser) call(ctx context.Context, method, path string, body, into any)
 			return fmt.Errorf("%s %s: %s", method, path, reply.Value)
 		}
 		message, _, _ := strings.Cut(failure.Message, "\n")
-		if failure.Error == "no such element" || failure.Error == "stale element reference" {
+		// The last is what Chromium says of an element while its page is being replaced.
+		if failure.Error == "no such element" || failure.Error == "stale element reference" ||
+			strings.Contains(message, "does not belong to the document") {
 			return fmt.Errorf("%w: %s", errNoSuchElement, message)
 		}
 		return fmt.Errorf("%s %s: %s: %s", method, path, failure.Error, message)
