@@ -16,6 +16,9 @@ type Pair struct {
 	Parents func(t testing.TB) driver.Store
 	// Children opens the store of the children. Nil: they live with their parents.
 	Children func(t testing.TB) driver.Store
+	// PassesOver declares that a claim in the parents' store passes over a job that
+	// another call has locked at that moment, so that one behind it may come first.
+	PassesOver bool
 }
 
 // test is one of the suite: a sentence that must hold, and what finds out.

@@ -36,7 +36,7 @@ func suites() []suite {
 		{"memories that do not push", Pair{Parents: silent, Children: silent}},
 	}
 	for _, kind := range storeKinds {
-		all = append(all, suite{kind.name, Pair{Parents: kind.store}})
+		all = append(all, suite{kind.name, Pair{Parents: kind.store, PassesOver: kind.passesOver}})
 	}
 	return all
 }

@@ -28,6 +28,8 @@ type storeKind struct {
 	open  func(address string) (driver.Store, error)
 	// shared says that several processes can open one address.
 	shared bool
+	// passesOver is [Pair].PassesOver of it.
+	passesOver bool
 }
 
 // storeKinds are all of them: a kind joins every suite of this package with a line here.
@@ -35,7 +37,7 @@ var storeKinds = []storeKind{
 	{name: "memory", empty: func(testing.TB) string { return "" }, open: openMemory},
 	{name: "SQLite", empty: emptySQLite, open: openSQLite, shared: true},
 	{name: "Redis", empty: emptyRedis, open: openRedis, shared: true},
-	{name: "Postgres", empty: emptyPostgres, open: openPostgres, shared: true},
+	{name: "Postgres", empty: emptyPostgres, open: openPostgres, shared: true, passesOver: true},
 }
 
 func (k storeKind) store(t testing.TB) driver.Store {
@@ -66,7 +68,7 @@ type storePair struct{ parents, children storeKind }
 func (p storePair) String() string { return p.parents.name + " and " + p.children.name }
 
 func (p storePair) pair() Pair {
-	return Pair{Parents: p.parents.store, Children: p.children.store}
+	return Pair{Parents: p.parents.store, Children: p.children.store, PassesOver: p.parents.passesOver}
 }
 
 // mixedPairs returns the pairs of different kinds: each one way round, so that every
