@@ -232,7 +232,7 @@ func (c *clientShared) addStore(name string, store driver.Store) {
 		return
 	}
 	s := &boundStore{name: name, driver: store, clock: engine.NewClock(store)}
-	s.enqueues = engine.NewGroup(s.enqueueGroup, groupLimit)
+	s.enqueues = engine.NewGroup(s.enqueueGroup, s.enqueue, groupLimit)
 	c.stores[name] = s
 }
 

@@ -227,7 +227,7 @@ func partial(err error, applied, call int) error {
 // enqueueGroup makes one call to the store for the requests of several callers, who do
 // not wait for each other where the store can help it.
 func (s *boundStore) enqueueGroup(ctx context.Context, reqs []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
-	if grouped, ok := s.driver.(driver.GroupedProducer); ok && len(reqs) > 1 {
+	if grouped, ok := s.driver.(driver.GroupedProducer); ok {
 		return s.enqueueWith(ctx, grouped.EnqueueGrouped, reqs)
 	}
 	return s.enqueue(ctx, reqs)

@@ -141,9 +141,12 @@ func TestOnlyWhoCollidesWithAnOpenTransactionWaits(t *testing.T) {
 			t.Fatalf("callers who do not collide waited for %v", time.Since(began))
 		}
 	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Fatalf("callers who do not collide waited for %v", took)
+	}
 	select {
 	case a := <-waiting:
-		t.Errorf("a caller who collides did not wait: %+v", a)
+		t.Fatalf("a caller who collides did not wait: %+v", a)
 	default:
 	}
 	if err := tx.Rollback(t.Context()); err != nil {

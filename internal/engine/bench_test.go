@@ -105,7 +105,7 @@ func BenchmarkPickUp(b *testing.B) {
 
 // BenchmarkGroupAlone is what grouping costs a caller that is alone.
 func BenchmarkGroupAlone(b *testing.B) {
-	g := NewGroup(func(_ context.Context, batch []int) ([]int, error) { return batch, nil }, 250)
+	g := NewGroup(func(_ context.Context, batch []int) ([]int, error) { return batch, nil }, nil, 250)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := g.Do(b.Context(), 1); err != nil {

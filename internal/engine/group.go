@@ -18,6 +18,7 @@ import (
 // prepared while the store works on the other. It is safe for concurrent use.
 type Group[Req, Res any] struct {
 	do       func(ctx context.Context, batch []Req) ([]Res, error)
+	apart    func(ctx context.Context, batch []Req) ([]Res, error)
 	maxBatch int
 
 	mu      sync.Mutex
@@ -54,9 +55,10 @@ type flight[Req, Res any] struct {
 // [*driver.PartialError] gives each caller its own fate; another error that
 // neither a repetition nor time can mend makes the group send item by item, so
 // that callers do not fail for each other; [driver.ErrContended] makes it send them
-// apart, all at once, so that callers do not wait for each other.
-func NewGroup[Req, Res any](do func(ctx context.Context, batch []Req) ([]Res, error), maxBatch int) *Group[Req, Res] {
-	return &Group[Req, Res]{do: do, maxBatch: max(maxBatch, 1)}
+// with calls of apart, one request each and all at once, so that callers do not wait
+// for each other. apart may wait for as long as its context lets it.
+func NewGroup[Req, Res any](do, apart func(ctx context.Context, batch []Req) ([]Res, error), maxBatch int) *Group[Req, Res] {
+	return &Group[Req, Res]{do: do, apart: apart, maxBatch: max(maxBatch, 1)}
 }
 
 // Do sends req with the next batch and returns its result. When ctx ends before
@@ -94,17 +96,26 @@ func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 // alone makes c's call in the caller's goroutine, then leaves what came meanwhile
 // to a goroutine that ends when nobody waits any more.
 func (g *Group[Req, Res]) alone(c *groupCall[Req, Res]) (Res, error) {
-	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if len(g.pending) == 0 {
-			g.flights--
-			return
-		}
-		go g.drain()
+	calls := []*groupCall[Req, Res]{c}
+	func() {
+		defer g.land()
+		g.send(c.ctx, g.do, calls)
 	}()
-	g.send(c.ctx, []*groupCall[Req, Res]{c})
+	if c.apart {
+		g.send(c.ctx, g.apart, calls)
+	}
 	return c.res, c.err
+}
+
+// land ends the flight of a lone caller.
+func (g *Group[Req, Res]) land() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.pending) == 0 {
+		g.flights--
+		return
+	}
+	go g.drain()
 }
 
 func (g *Group[Req, Res]) drain() {
@@ -155,7 +166,7 @@ func (g *Group[Req, Res]) fly(ctx context.Context, f *flight[Req, Res]) {
 			}
 		}
 	}()
-	g.send(ctx, f.calls)
+	g.send(ctx, g.do, f.calls)
 }
 
 // flyAlone sends one call that its batch could not take along. It ends with the
@@ -168,7 +179,7 @@ func (g *Group[Req, Res]) flyAlone(c *groupCall[Req, Res]) {
 	g.mu.Lock()
 	c.flight = &flight[Req, Res]{calls: calls, cancel: cancel}
 	g.mu.Unlock()
-	g.send(ctx, calls)
+	g.send(ctx, g.apart, calls)
 }
 
 // leave ends the wait of a caller whose context has ended.
@@ -194,8 +205,8 @@ func (g *Group[Req, Res]) leave(c *groupCall[Req, Res]) (Res, error) {
 	return none, unknownOutcome(c.ctx.Err())
 }
 
-// send calls do and gives each call its result.
-func (g *Group[Req, Res]) send(ctx context.Context, calls []*groupCall[Req, Res]) {
+// send makes a call, of do or apart, and gives each caller its result.
+func (g *Group[Req, Res]) send(ctx context.Context, do func(context.Context, []Req) ([]Res, error), calls []*groupCall[Req, Res]) {
 	batch := make([]Req, len(calls))
 	for i, c := range calls {
 		batch[i] = c.req
@@ -211,7 +222,7 @@ func (g *Group[Req, Res]) send(ctx context.Context, calls []*groupCall[Req, Res]
 			c.err = err
 		}
 	}()
-	results, err := g.do(ctx, batch)
+	results, err := do(ctx, batch)
 	if err == nil && len(results) != len(calls) {
 		err = unknownOutcome(fmt.Errorf("%d results came for %d requests", len(results), len(calls)))
 	}
@@ -234,14 +245,14 @@ func (g *Group[Req, Res]) send(ctx context.Context, calls []*groupCall[Req, Res]
 		}
 		rest, err = calls[reached:], notSent(partial.Err)
 	}
-	contended := len(calls) > 1 && errors.Is(err, driver.ErrContended)
+	contended := errors.Is(err, driver.ErrContended)
 	oneByOne := len(calls) > 1 && ctx.Err() == nil && final(err)
 	for i, c := range rest {
 		switch {
-		case contended:
+		case contended && !c.apart:
 			c.apart = true
 		case oneByOne:
-			g.send(ctx, rest[i:i+1])
+			g.send(ctx, do, rest[i:i+1])
 		default:
 			c.err = err
 		}

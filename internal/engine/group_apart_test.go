@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,17 +19,11 @@ func TestCallsOfABatchThatIsContendedWaitApart(t *testing.T) {
 		switch {
 		case batch[0] == 0: // the call under way while the others gather
 			<-first
-		case len(batch) > 1:
-			return nil, &driver.StoreError{Op: "Enqueue", Err: driver.ErrContended, Retryable: true}
-		case batch[0] == 1:
-			select {
-			case <-release:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+		case slices.Contains(batch, 1):
+			return nil, errContended()
 		}
 		return double(ctx, batch)
-	}, 10)
+	}, waitForOnes(release), 10)
 	do := func(ctx context.Context, n int) chan fate {
 		got := make(chan fate, 1)
 		go func() {
@@ -68,6 +65,63 @@ func TestCallsOfABatchThatIsContendedWaitApart(t *testing.T) {
 	close(release)
 	if f := <-blocked; f.res != 2 || f.err != nil {
 		t.Errorf("the call that collided got %d, %v", f.res, f.err)
+	}
+}
+
+// Nor does a lone call that collides hold up those that come after it, however few.
+func TestALoneCallThatIsContendedHoldsUpNobody(t *testing.T) {
+	release := make(chan struct{})
+	group := NewGroup(func(ctx context.Context, batch []int) ([]int, error) {
+		if slices.Contains(batch, 1) {
+			return nil, errContended()
+		}
+		return double(ctx, batch)
+	}, waitForOnes(release), 10)
+	blocked := make(chan fate, 1)
+	asked := make(chan struct{})
+	go func() {
+		close(asked)
+		res, err := group.Do(t.Context(), 1)
+		blocked <- fate{res, err}
+	}()
+	<-asked
+	for i := range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if res, err := group.Do(ctx, 2+i); res != 2*(2+i) || err != nil {
+			t.Fatalf("a call that does not collide got %d, %v", res, err)
+		}
+		cancel()
+		runtime.Gosched()
+	}
+	select {
+	case f := <-blocked:
+		t.Errorf("the call that collides got %d, %v before the other transaction ended", f.res, f.err)
+	default:
+	}
+	close(release)
+	if f := <-blocked; f.res != 2 || f.err != nil {
+		t.Errorf("the call that collided got %d, %v", f.res, f.err)
+	}
+}
+
+func errContended() error {
+	return &driver.StoreError{Op: "Enqueue", Err: driver.ErrContended, Retryable: true}
+}
+
+// waitForOnes is a call in which a 1 waits for release, and which takes one request.
+func waitForOnes(release <-chan struct{}) func(context.Context, []int) ([]int, error) {
+	return func(ctx context.Context, batch []int) ([]int, error) {
+		if len(batch) > 1 {
+			return nil, fmt.Errorf("a batch of %d", len(batch))
+		}
+		if batch[0] == 1 {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return double(ctx, batch)
 	}
 }
 

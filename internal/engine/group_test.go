@@ -74,7 +74,7 @@ func crowd(t *testing.T, g *gate, group *Group[int, int], n int) (first chan fat
 
 func TestWhatArrivesDuringACallGoesInTheNextInOrder(t *testing.T) {
 	g := newGate()
-	group := NewGroup(g.call, 4)
+	group := NewGroup(g.call, g.call, 4)
 	first, others := crowd(t, g, group, 6)
 	close(g.open)
 	if got := receive(t, first, "the first result"); got != (fate{0, nil}) {
@@ -92,7 +92,7 @@ func TestWhatArrivesDuringACallGoesInTheNextInOrder(t *testing.T) {
 
 func TestACrowdHasTwoCallsUnderWay(t *testing.T) {
 	g := newGate()
-	group := NewGroup(g.call, 100)
+	group := NewGroup(g.call, g.call, 100)
 	first, others := crowd(t, g, group, crowded-1)
 	last := make(chan fate, 1)
 	go func() {
@@ -135,7 +135,7 @@ func TestALoneCallerMakesItsCallItself(t *testing.T) {
 	group := NewGroup(func(_ context.Context, batch []int) ([]int, error) {
 		inside = goroutineID()
 		return batch, nil
-	}, 10)
+	}, nil, 10)
 	for range 3 {
 		if _, err := group.Do(t.Context(), 1); err != nil || inside != goroutineID() {
 			t.Errorf("the call was made by goroutine %d, the caller is %d (%v)", inside, goroutineID(), err)
@@ -145,7 +145,7 @@ func TestALoneCallerMakesItsCallItself(t *testing.T) {
 
 func TestACallerLeavesWhenItsContextEnds(t *testing.T) {
 	g := newGate()
-	group := NewGroup(g.call, 10)
+	group := NewGroup(g.call, g.call, 10)
 	first, _ := crowd(t, g, group, 0)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -180,7 +180,7 @@ func TestACallerLeavesWhenItsContextEnds(t *testing.T) {
 
 func TestACallThatAllCallersLeftIsEnded(t *testing.T) {
 	g := newGate()
-	group := NewGroup(g.call, 10)
+	group := NewGroup(g.call, g.call, 10)
 	first, _ := crowd(t, g, group, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan fate, 2)
@@ -210,7 +210,7 @@ func TestEachCallerOfABatchHasItsOwnFate(t *testing.T) {
 		results, _ := double(ctx, batch[:2])
 		return results, &driver.PartialError{Applied: 2, Unknown: 1, Err: down}
 	}
-	group := NewGroup(g.call, 10)
+	group := NewGroup(g.call, g.call, 10)
 	first, others := crowd(t, g, group, 5)
 	close(g.open)
 	receive(t, first, "the first result")
@@ -242,7 +242,7 @@ func TestARefusedRequestDoesNotFailItsNeighbours(t *testing.T) {
 				}
 				return double(ctx, batch)
 			}
-			group := NewGroup(g.call, 10)
+			group := NewGroup(g.call, g.call, 10)
 			first, others := crowd(t, g, group, 5)
 			close(g.open)
 			receive(t, first, "the first result")
@@ -266,7 +266,7 @@ func TestAPanicOrGoexitInACallReachesItsCallersAsAnError(t *testing.T) {
 				}
 				return double(ctx, batch)
 			}
-			group := NewGroup(g.call, 2)
+			group := NewGroup(g.call, g.call, 2)
 			first, others := crowd(t, g, group, 3)
 			close(g.open)
 			receive(t, first, "the first result")
@@ -295,7 +295,7 @@ func TestManyCallersEachGetTheirOwnResult(t *testing.T) {
 			return nil, fmt.Errorf("a batch of %d", len(batch))
 		}
 		return double(ctx, batch)
-	}, 64)
+	}, nil, 64)
 	var callers sync.WaitGroup
 	for c := range 50 {
 		callers.Go(func() {
