@@ -11,18 +11,19 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"time"
 
-	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/server"
-	"github.com/braidmq/braid/internal/storeurl"
 	"github.com/braidmq/braid/internal/testserver"
+	"github.com/braidmq/braid/memstore"
+	"github.com/braidmq/braid/pgstore"
+	"github.com/braidmq/braid/redisstore"
+	"github.com/braidmq/braid/sqlitestore"
 )
 
 func main() {
@@ -41,16 +42,11 @@ func main() {
 }
 
 func run(ctx context.Context, kind string, jobs, rounds int, limit time.Duration) (err error) {
-	url, closeServer, err := startStore(kind)
+	store, closeStore, err := open(ctx, kind)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeServer()) }()
-	store, err := storeurl.OpenQuiet(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, closeStore()) }()
 	began := time.Now()
 	load, err := fill(ctx, store, jobs, began)
 	if err != nil {
@@ -67,36 +63,46 @@ func run(ctx context.Context, kind string, jobs, rounds int, limit time.Duration
 	})
 }
 
-// startStore starts what a store needs, and returns the store's URL.
-func startStore(kind string) (url string, closeServer func() error, err error) {
+// open opens an empty store, on a server of its own if it needs one.
+func open(ctx context.Context, kind string) (store driver.Store, closeAll func() error, err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	closeServer := func() error { return nil }
 	switch kind {
 	case "redis":
-		server, err := testserver.StartRedis()
-		if err != nil {
-			return "", nil, err
+		server, startErr := testserver.StartRedis()
+		if startErr != nil {
+			return nil, nil, startErr
 		}
-		return server.URL(), server.Close, nil
+		closeServer = server.Close
+		store, err = redisstore.Open(ctx, server.URL(), redisstore.WithLogger(quiet))
 	case "postgres":
-		server, err := testserver.StartPostgres()
-		if err != nil {
-			return "", nil, err
+		server, startErr := testserver.StartPostgres()
+		if startErr != nil {
+			return nil, nil, startErr
 		}
-		return server.URL(), server.Close, nil
+		closeServer = server.Close
+		store, err = pgstore.Open(ctx, server.URL(), pgstore.WithMigrate(), pgstore.WithLogger(quiet))
 	case "sqlite":
-		folder, err := os.MkdirTemp("", "braid-pages-")
-		if err != nil {
-			return "", nil, err
+		folder, startErr := os.MkdirTemp("", "braid-pages-")
+		if startErr != nil {
+			return nil, nil, startErr
 		}
-		return "sqlite:" + filepath.Join(folder, "jobs.db"), func() error { return os.RemoveAll(folder) }, nil
+		closeServer = func() error { return os.RemoveAll(folder) }
+		store, err = sqlitestore.Open(filepath.Join(folder, "jobs.db"), sqlitestore.WithRelaxedDurability())
 	case "memory":
-		return "memory:", func() error { return nil }, nil
+		store = memstore.New()
+	default:
+		err = fmt.Errorf("unknown store %q; use redis, postgres, sqlite or memory", kind)
 	}
-	return "", nil, fmt.Errorf("unknown store %q; use redis, postgres, sqlite or memory", kind)
+	if err != nil {
+		return nil, nil, errors.Join(err, closeServer())
+	}
+	return store, func() error { return errors.Join(store.Close(), closeServer()) }, nil
 }
 
 // serve runs a server over the store while do runs.
 func serve(store driver.Store, do func(base string) error) error {
-	s, err := server.New(server.Config{Store: store, Listen: "127.0.0.1:0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Keeper: braid.KeeperOptions{}})
+	s, err := server.New(server.Config{Store: store, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
