@@ -62,6 +62,7 @@ func (f *filler) endChildren(queue string, n int) error {
 			return err
 		}
 		n -= len(jobs)
+		f.now += 10 // not all end in one millisecond
 		acks := make([]driver.Ack, len(jobs))
 		for i, job := range jobs {
 			acks[i] = driver.Ack{ID: job.ID, Token: token, Kind: driver.AckComplete, Exit: []byte(`{"sent":true}`)}
