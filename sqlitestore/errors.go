@@ -21,6 +21,9 @@ var (
 	ErrCorrupt = errors.New("braid: the database file is damaged, or is no SQLite database")
 	// ErrReadOnly: the file, its folder or its disk cannot be written.
 	ErrReadOnly = errors.New("braid: the database is read-only")
+	// ErrReplaced: the file was removed, or another put in its place, under an open store.
+	// Nothing of the call was applied. Close the store, and open it on the right file.
+	ErrReplaced = errors.New("braid: the database file was removed or replaced while it was open")
 )
 
 // SQLite's primary result codes.
