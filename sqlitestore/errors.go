@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Sentinels for errors.Is. A [*driver.StoreError] wraps them with their cause.
@@ -60,7 +61,7 @@ func resultCode(err error) int {
 // storeError is what callers get for an error of the operation op. The typed
 // refusals of package driver and the errors of contexts pass through it.
 func storeError(op string, err error) error {
-	if err == nil || isRefusal(err) {
+	if err == nil || storekit.IsRefusal(err, context.Canceled, context.DeadlineExceeded, migrate.ErrPending) {
 		return err
 	}
 	failure := &driver.StoreError{Op: op, Err: err}
@@ -79,21 +80,6 @@ func storeError(op string, err error) error {
 	return failure
 }
 
-func isRefusal(err error) bool {
-	var known *driver.StoreError
-	var state *driver.StateError
-	var partial *driver.PartialError
-	for _, sentinel := range []error{
-		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, context.Canceled, context.DeadlineExceeded, migrate.ErrPending,
-	} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
-}
-
 // lost reports whether a connection that met the error shall not be used again.
 func lost(err error) bool {
 	switch resultCode(err) {
@@ -101,12 +87,4 @@ func lost(err error) bool {
 		return true
 	}
 	return false
-}
-
-// partial wraps err so that it tells that the first done items were applied.
-func partial(done int, err error) error {
-	if done == 0 || err == nil {
-		return err
-	}
-	return &driver.PartialError{Applied: done, Err: err}
 }

@@ -176,7 +176,7 @@ func (s *Store) start(prepareNew bool) error {
 		err = s.read(context.Background(), "Open", func(on session) error {
 			_, err := first(on, "store_load", func(r row) {
 				s.commits.Store(r.integer(0))
-				s.hub.wakes.opened, s.hub.wakes.polled = r.integer(4), r.integer(4)
+				s.hub.opened, s.hub.polled = r.integer(4), r.integer(4)
 			})
 			return err
 		})
