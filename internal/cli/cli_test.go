@@ -18,8 +18,14 @@ import (
 	"github.com/braidmq/braid/internal/testserver"
 )
 
+// programVariable makes the test binary the program.
+const programVariable = "BRAID_CLI_PROGRAM"
+
 // TestMain gives the default store a folder of its own.
 func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
 	goleak.VerifyTestMain(home{testserver.Main(m)})
 }
 
