@@ -31,6 +31,7 @@ type Store struct {
 	growth  growth
 	hub     *hub
 	folder  folder
+	heads   heads
 
 	closing chan struct{} // closed by Close
 	closed  context.Context
@@ -140,6 +141,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
 	s.folder.store = s
+	s.heads = newHeads(s)
 	return s
 }
 
@@ -253,6 +255,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.end(driver.ErrClosed)
 		s.folder.wait()
+		s.heads.wait()
 		s.hub.close()
 		if s.ownsPool {
 			s.pool.Close()
