@@ -38,7 +38,7 @@ func (c *Client) Enqueue(ctx context.Context, name string, payload json.RawMessa
 	if err != nil {
 		return nil, within(err, "enqueue %q", name)
 	}
-	return newHandle[json.RawMessage](c, result), nil
+	return new(handleOf[json.RawMessage](c.target(), result)), nil
 }
 
 // EnqueueMany stores a batch of jobs of any definitions of one store, in order. See
@@ -75,7 +75,7 @@ func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Reque
 	}
 	handles := make([]*Handle[json.RawMessage], len(requests))
 	for i, result := range results {
-		handles[i] = newHandle[json.RawMessage](target.client, result)
+		handles[i] = new(handleOf[json.RawMessage](target, result))
 	}
 	return handles, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // What a sweep has to do for a flow, as the column standing says.
@@ -198,7 +199,7 @@ func (t *tx) stage(flowID, token string, page []driver.StagedChild) error {
 			continue
 		}
 		keys, storeKeys, names = append(keys, c.ChildKey), append(storeKeys, c.StoreKey), append(names, c.Request.Name)
-		jobIDs, requests = append(jobIDs, c.Request.ID), append(requests, encodeRequest(&c.Request))
+		jobIDs, requests = append(jobIDs, c.Request.ID), append(requests, rowcodec.EncodeRequest(&c.Request))
 		payloads = append(payloads, optionalBytes(c.Request.Payload))
 	}
 	t.exec("children_stage", rec.staged, keys, storeKeys, names, jobIDs, requests, payloads)

@@ -1,6 +1,9 @@
 package pgstore
 
-import "github.com/braidmq/braid/driver"
+import (
+	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
+)
 
 // jobRows are jobs to insert or rewrite, column by column, as statements take them.
 type jobRows struct {
@@ -46,9 +49,9 @@ func (r *jobRows) add(now driver.Time, id string, req *driver.EnqueueRequest, de
 	r.runAts, r.enqueuedAts = append(r.runAts, int64(runAt)), append(r.enqueuedAts, int64(now))
 	r.dedupeTTLs, r.dedupeKeys = append(r.dedupeTTLs, ttl), append(r.dedupeKeys, key)
 	r.plains = append(r.plains, req.Parent == nil && req.Keep == nil)
-	r.settings = append(r.settings, encodeSettings(req.Backoff, req.Keep, req.Timeout))
-	r.traces, r.parents = append(r.traces, encodeTrace(req.Trace)), append(r.parents, encodeEnvelope(req.Parent))
-	r.metadata, r.payloads = append(r.metadata, encodeMetadata(req.Metadata)), append(r.payloads, optionalBytes(req.Payload))
+	r.settings = append(r.settings, optional(rowcodec.EncodeSettings(req.Backoff, req.Keep, req.Timeout)))
+	r.traces, r.parents = append(r.traces, optional(rowcodec.EncodeTrace(req.Trace))), append(r.parents, optional(rowcodec.EncodeEnvelope(req.Parent)))
+	r.metadata, r.payloads = append(r.metadata, optional(rowcodec.EncodeMetadata(req.Metadata))), append(r.payloads, optionalBytes(req.Payload))
 }
 
 // count counts the jobs as new.

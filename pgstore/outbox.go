@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // outboxRow is an entry that is to be written.
@@ -20,7 +21,7 @@ type outboxRow struct {
 
 // report puts the end of a flow's child into the outbox.
 func (t *tx) report(rec *record, end ending) error {
-	parent, err := decodeEnvelope(rec.parent)
+	parent, err := rowcodec.DecodeEnvelope(rec.parent)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // Store is a store in a Postgres database. Its methods may be called from many
@@ -26,7 +27,7 @@ type Store struct {
 	statements map[statement]string
 
 	ids     idStock
-	plans   settingsCache
+	plans   rowcodec.Plans
 	fastAck fastAck
 	growth  growth
 	hub     *hub

@@ -22,11 +22,11 @@ func (t *tx) finish(rec *record, end ending) error {
 	if err := t.unlock(rec); err != nil {
 		return err
 	}
-	p, err := t.store.plans.plan(rec.settings)
+	p, err := t.store.plans.Plan(rec.settings)
 	if err != nil {
 		return err
 	}
-	keep := p.keep.For(end.state)
+	keep := p.Keep.For(end.state)
 	turn, err := t.number()
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 type keptConnection struct {
 	open func(ctx context.Context) (*connection, error)
 	conn *connection
+	// spoiled tells that what follows cannot use the connection.
+	spoiled bool
 }
 
 // use calls work with the connection.
@@ -26,7 +28,7 @@ func (k *keptConnection) use(ctx context.Context, work func(c *connection) error
 		k.conn = conn
 	}
 	err := k.conn.use(ctx, func() error { return work(k.conn) })
-	if err != nil && lost(err) {
+	if k.spoiled || err != nil && lost(err) {
 		k.drop()
 	}
 	return err
@@ -35,7 +37,7 @@ func (k *keptConnection) use(ctx context.Context, work func(c *connection) error
 func (k *keptConnection) drop() {
 	if k.conn != nil {
 		k.conn.close()
-		k.conn = nil
+		k.conn, k.spoiled = nil, false
 	}
 }
 
@@ -99,13 +101,20 @@ func (s *Store) read(ctx context.Context, op string, work func(on session) error
 	}
 	defer func() { s.readers <- k }()
 	return storeError(op, k.use(ctx, func(c *connection) error {
+		// The transaction begins and ends whatever becomes of the caller: a statement
+		// whose context ends reports that, though it may have had its effect.
+		c.ctx = context.Background()
 		if _, err := c.exec("begin_read"); err != nil {
 			return err
 		}
+		c.ctx = ctx
 		err := work(c)
-		c.ctx = context.Background() // it must end, whatever became of the caller
-		if _, ended := c.exec("rollback"); err == nil {
-			err = ended
+		c.ctx = context.Background()
+		if _, failed := c.exec("rollback"); failed != nil {
+			k.spoiled = true
+			if err == nil {
+				err = failed
+			}
 		}
 		return err
 	}))

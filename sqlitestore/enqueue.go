@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // maxIDCollisions is how many assigned ids may turn out to be taken until an
@@ -204,6 +205,7 @@ func (st step) columns(args []any, id string, req *driver.EnqueueRequest, seq in
 		payload = nil
 	}
 	return append(args, id, state, req.Queue, req.Name, -int64(req.Priority), seq,
-		req.AttemptsMax, runAt, st.now, dedupeKey, dedupeTTL, encodeMetadata(req.Metadata),
-		encodeSettings(req.Backoff, req.Keep, req.Timeout), encodeTrace(req.Trace), encodeEnvelope(req.Parent), large, payload)
+		req.AttemptsMax, runAt, st.now, dedupeKey, dedupeTTL, optional(rowcodec.EncodeMetadata(req.Metadata)),
+		optional(rowcodec.EncodeSettings(req.Backoff, req.Keep, req.Timeout)), optional(rowcodec.EncodeTrace(req.Trace)),
+		optional(rowcodec.EncodeEnvelope(req.Parent)), large, payload)
 }

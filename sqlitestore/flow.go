@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // What a sweep has to do for a flow, as braid_flows.standing says.
@@ -99,7 +100,7 @@ func (st step) stageChild(flow int64, c *driver.StagedChild) (added int, err err
 	if err != nil {
 		return 0, err
 	}
-	_, err = st.exec("child_request_put", child, encodeRequest(&c.Request), c.Request.Payload)
+	_, err = st.exec("child_request_put", child, rowcodec.EncodeRequest(&c.Request), c.Request.Payload)
 	return added, err
 }
 

@@ -6,11 +6,12 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // report puts the end of a flow's child into the outbox.
 func (st step) report(rec *record, end ending) error {
-	parent, err := decodeEnvelope(rec.parent)
+	parent, err := rowcodec.DecodeEnvelope(rec.parent)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // Store is a store in a SQLite database. Its methods may be called from many
@@ -35,7 +36,7 @@ type Store struct {
 	writer  keptConnection
 	readers chan *keptConnection // those that are not in use
 	hub     *hub
-	plans   settingsCache
+	plans   rowcodec.Plans
 	commits atomic.Int64 // the file's count of commits after the writer's latest
 }
 
