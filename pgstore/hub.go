@@ -43,6 +43,7 @@ func (s *Store) publish(t *tx) {
 	if t.settled != nil {
 		t.settled()
 	}
+	s.heads.add(t.strays)
 	if t.counted {
 		s.folder.begin()
 	}
@@ -91,6 +92,13 @@ func (h *hub) promoted(queue string, any bool, before driver.WakeCursor) driver.
 	h.mu.Unlock()
 	h.notifier.add(map[string]struct{}{queue: {}}, nil, nil)
 	return before
+}
+
+// wakeHere wakes the waiters of a queue in this process.
+func (h *hub) wakeHere(queue string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wake(queue)
 }
 
 // close ends all waits. It returns when nothing runs any more.

@@ -32,6 +32,7 @@ type Store struct {
 	growth  growth
 	hub     *hub
 	folder  folder
+	heads   heads
 
 	closing chan struct{} // closed by Close
 	closed  context.Context
@@ -141,6 +142,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
 	s.folder.store = s
+	s.heads = newHeads(s)
 	return s
 }
 
@@ -254,6 +256,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.end(driver.ErrClosed)
 		s.folder.wait()
+		s.heads.wait()
 		s.hub.close()
 		if s.ownsPool {
 			s.pool.Close()
