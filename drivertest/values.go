@@ -37,7 +37,11 @@ func init() {
 			for i, j := range t.jobs(ids...) {
 				t.equal("record's payload", string(j.Payload), exactValues[i])
 			}
-			for i, j := range t.list(driver.ListRequest{Ascending: true}).Jobs {
+			listed := t.list(driver.ListRequest{Ascending: true}).Jobs
+			if len(listed) != len(exactValues) {
+				t.Fatalf("the list has %d jobs, not %d", len(listed), len(exactValues))
+			}
+			for i, j := range listed {
 				t.equal("listed payload", string(j.Payload), exactValues[i])
 			}
 			for i, r := range t.claim(0, len(batch)) {

@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // What a sweep has to do for a flow, as the column standing says.
@@ -152,7 +154,7 @@ func (s *Store) StageChildren(ctx context.Context, flowID, token string, page []
 		}
 	}
 	for from := 0; from == 0 || from < len(page); {
-		to := chunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
+		to := storekit.ChunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
 		err := s.transact(ctx, "StageChildren", 0, func(t *tx) error { return t.stage(flowID, token, page[from:to]) })
 		if err != nil || to == len(page) {
 			return err
@@ -198,7 +200,7 @@ func (t *tx) stage(flowID, token string, page []driver.StagedChild) error {
 			continue
 		}
 		keys, storeKeys, names = append(keys, c.ChildKey), append(storeKeys, c.StoreKey), append(names, c.Request.Name)
-		jobIDs, requests = append(jobIDs, c.Request.ID), append(requests, encodeRequest(&c.Request))
+		jobIDs, requests = append(jobIDs, c.Request.ID), append(requests, rowcodec.EncodeRequest(&c.Request))
 		payloads = append(payloads, optionalBytes(c.Request.Payload))
 	}
 	t.exec("children_stage", rec.staged, keys, storeKeys, names, jobIDs, requests, payloads)

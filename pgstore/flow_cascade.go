@@ -75,7 +75,7 @@ func (t *tx) markCascaded(refs []driver.ChildRef) error {
 
 // retain hands a terminal parent that owes nothing any more to retention.
 func (t *tx) retain(rec *record) error {
-	p, err := t.store.plans.plan(rec.settings)
+	p, err := t.store.plans.Plan(rec.settings)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (t *tx) retain(rec *record) error {
 	if t.store.deleteFinished {
 		return t.delete(rec)
 	}
-	keep := p.keep.For(rec.state)
+	keep := p.Keep.For(rec.state)
 	expiresAt := driver.Opt[driver.Time]{}
 	if age, ok := keep.Age.Get(); ok {
 		expiresAt = driver.Some(rec.finishedAt.Value.Add(age))

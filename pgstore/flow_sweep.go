@@ -134,7 +134,7 @@ func (t *tx) requests(taken []openRow) ([]driver.Child, error) {
 		if err != nil {
 			return err
 		}
-		c.Request, err = t.store.decodeRequest(request, bytesOf(payload))
+		c.Request, err = t.store.plans.Request(request, bytesOf(payload))
 		page[at-1] = c
 		return err
 	}, flows, keys)

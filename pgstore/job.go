@@ -4,6 +4,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // readJob returns the job of a row whose columns are those of job_columns in the
@@ -34,17 +35,17 @@ func (s *Store) readJob(rows pgx.Rows, more ...any) (*driver.Job, error) {
 		job.Flow = &driver.Manifest{FailFast: *failFast, Pending: orZero(pending), Completed: orZero(completed),
 			Failed: orZero(failed), Cancelled: orZero(cancelled)}
 	}
-	p, err := s.plans.plan(orZero(settings))
+	p, err := s.plans.Plan(orZero(settings))
 	if err != nil {
 		return nil, err
 	}
-	job.Backoff, job.Keep, job.Timeout = p.backoff, p.keep, p.timeout
-	if job.Metadata, err = decodeMetadata(orZero(metadata)); err != nil {
+	job.Backoff, job.Keep, job.Timeout = p.Backoff, p.Keep, p.Timeout
+	if job.Metadata, err = rowcodec.DecodeMetadata(orZero(metadata)); err != nil {
 		return nil, err
 	}
-	if job.Trace, err = decodeTrace(orZero(trace)); err != nil {
+	if job.Trace, err = rowcodec.DecodeTrace(orZero(trace)); err != nil {
 		return nil, err
 	}
-	job.Parent, err = decodeEnvelope(orZero(parent))
+	job.Parent, err = rowcodec.DecodeEnvelope(orZero(parent))
 	return job, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // List implements [driver.Inspector]. It serves the orders by EnqueuedAt and by
@@ -172,7 +173,7 @@ func (l *listing) matches(e *listed) (bool, error) {
 	if len(l.req.Metadata) == 0 {
 		return true, nil
 	}
-	metadata, err := decodeMetadata(e.metadata)
+	metadata, err := rowcodec.DecodeMetadata(e.metadata)
 	if err != nil {
 		return false, err
 	}

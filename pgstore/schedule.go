@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // readSchedule returns the schedule of a row.
@@ -18,13 +19,13 @@ func (s *Store) readSchedule(rows pgx.Rows) (driver.Schedule, error) {
 	if err != nil {
 		return d, err
 	}
-	p, err := s.plans.plan(orZero(settings))
+	p, err := s.plans.Plan(orZero(settings))
 	if err != nil {
 		return d, err
 	}
 	d.Payload, d.Overlap = bytesOf(payload), driver.Overlap(overlap) //nolint:gosec // an overlap
-	d.Backoff, d.Keep, d.Timeout = p.backoff, p.keep, p.timeout
-	d.Metadata, err = decodeMetadata(orZero(metadata))
+	d.Backoff, d.Keep, d.Timeout = p.Backoff, p.Keep, p.Timeout
+	d.Metadata, err = rowcodec.DecodeMetadata(orZero(metadata))
 	return d, err
 }
 
@@ -34,8 +35,8 @@ func (s *Store) UpsertSchedule(ctx context.Context, schedule driver.Schedule) (d
 	err := s.pipeline(ctx, "UpsertSchedule", 0, func(t *tx) {
 		t.scan("schedule_put", nil, []any{(*int64)(&stored.NextRunAt), &stored.LastJobID},
 			schedule.Key, schedule.JobName, schedule.Queue, schedule.Cron, schedule.TZ, schedule.Every,
-			optionalBytes(schedule.Payload), encodeMetadata(schedule.Metadata), schedule.Priority, schedule.AttemptsMax,
-			encodeSettings(schedule.Backoff, schedule.Keep, schedule.Timeout), int16(schedule.Overlap), schedule.Group, schedule.NextRunAt)
+			optionalBytes(schedule.Payload), optional(rowcodec.EncodeMetadata(schedule.Metadata)), schedule.Priority, schedule.AttemptsMax,
+			optional(rowcodec.EncodeSettings(schedule.Backoff, schedule.Keep, schedule.Timeout)), int16(schedule.Overlap), schedule.Group, schedule.NextRunAt)
 	})
 	return stored, err
 }

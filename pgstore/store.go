@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // Store is a store in a Postgres database. Its methods may be called from many
@@ -26,11 +27,12 @@ type Store struct {
 	statements map[statement]string
 
 	ids     idStock
-	plans   settingsCache
+	plans   rowcodec.Plans
 	fastAck fastAck
 	growth  growth
 	hub     *hub
 	folder  folder
+	heads   heads
 
 	closing chan struct{} // closed by Close
 	closed  context.Context
@@ -140,6 +142,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
 	s.folder.store = s
+	s.heads = newHeads(s)
 	return s
 }
 
@@ -253,6 +256,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.end(driver.ErrClosed)
 		s.folder.wait()
+		s.heads.wait()
 		s.hub.close()
 		if s.ownsPool {
 			s.pool.Close()

@@ -22,11 +22,11 @@ func (t *tx) finish(rec *record, end ending) error {
 	if err := t.unlock(rec); err != nil {
 		return err
 	}
-	p, err := t.store.plans.plan(rec.settings)
+	p, err := t.store.plans.Plan(rec.settings)
 	if err != nil {
 		return err
 	}
-	keep := p.keep.For(end.state)
+	keep := p.Keep.For(end.state)
 	turn, err := t.number()
 	if err != nil {
 		return err
@@ -100,6 +100,8 @@ func (t *tx) sendBack(rec *record, runAt driver.Time, state driver.State, anew b
 			return err
 		}
 		rec.seq = seq
+	} else if state == driver.Waiting {
+		t.strays = append(t.strays, stray{rec.queue, rec.name, rec.id})
 	}
 	if state != driver.WaitingChildren {
 		t.wake(rec.queue)

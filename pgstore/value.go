@@ -18,7 +18,7 @@ func optional(text string) *string {
 	if text == "" {
 		return nil
 	}
-	return &text
+	return pointer(text) // text itself would be allocated even where it is empty
 }
 
 // optionalBytes is NULL for an absent value.

@@ -37,7 +37,7 @@ func TestBlocksOfTheOutboxAreReadAndDeletedInParts(t *testing.T) {
 	url := testserver.SharedRedis(t)
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			store, err := redisstore.Open(t.Context(), url, redisstore.WithPrefix(fmt.Sprintf("blocks-%d-%p", seed, t)), redisstore.WithLogger(quiet))
+			store, err := redisstore.Open(t.Context(), url, redisstore.WithPrefix(freshPrefix("blocks")), redisstore.WithLogger(quiet))
 			if err != nil {
 				t.Fatal(err)
 			}

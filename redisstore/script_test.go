@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -121,7 +122,6 @@ func TestCallsKeepToTheHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	options.MaxRetries = -1
-	n := 0
 	open := func(tb drivertest.TB, prefix string, opts ...Option) driver.Store {
 		client := redis.NewClient(options)
 		client.AddHook(checker)
@@ -136,7 +136,6 @@ func TestCallsKeepToTheHeaders(t *testing.T) {
 	}
 	drivertest.Run(t, drivertest.Harness{
 		Open: func(tb drivertest.TB, o drivertest.StoreOptions) driver.Store {
-			n++
 			var opts []Option
 			if ceiling, ok := o.HistoryCeiling.Get(); ok {
 				opts = append(opts, WithHistoryCeiling(ceiling))
@@ -147,7 +146,7 @@ func TestCallsKeepToTheHeaders(t *testing.T) {
 			if o.WithoutStats {
 				opts = append(opts, WithoutStats())
 			}
-			return open(tb, "headers-"+strconv.Itoa(n), opts...)
+			return open(tb, "headers-"+rand.Text(), opts...)
 		},
 		Lists:  func(r driver.ListRequest) bool { return r.States != nil && len(r.States) == 0 },
 		Remote: true,

@@ -14,6 +14,8 @@ import (
 type keptConnection struct {
 	open func(ctx context.Context) (*connection, error)
 	conn *connection
+	// spoiled tells that what follows cannot use the connection.
+	spoiled bool
 }
 
 // use calls work with the connection.
@@ -26,7 +28,7 @@ func (k *keptConnection) use(ctx context.Context, work func(c *connection) error
 		k.conn = conn
 	}
 	err := k.conn.use(ctx, func() error { return work(k.conn) })
-	if err != nil && lost(err) {
+	if k.spoiled || err != nil && lost(err) {
 		k.drop()
 	}
 	return err
@@ -35,12 +37,15 @@ func (k *keptConnection) use(ctx context.Context, work func(c *connection) error
 func (k *keptConnection) drop() {
 	if k.conn != nil {
 		k.conn.close()
-		k.conn = nil
+		k.conn, k.spoiled = nil, false
 	}
 }
 
 // connect takes a connection out of the pool and sets it up for the store alone.
 func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error) {
+	if err := s.sameFile(); err != nil {
+		return nil, err // SQLite would make a new file
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +58,8 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	if readOnly {
 		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", s.busyTimeout.Milliseconds()), "PRAGMA query_only = 1")
 	} else {
-		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL")
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL",
+			fmt.Sprintf("PRAGMA journal_size_limit = %d", walKept))
 	}
 	for _, setting := range settings {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
@@ -63,6 +69,9 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	}
 	return c, nil
 }
+
+// walKept is to how many bytes the write-ahead log shrinks again after it had to hold more.
+const walKept = 64 << 20
 
 // whileBusy calls work again while the database is locked, for as long as patience lasts.
 // SQLite's own busy timeout does not cover the step from a fresh file to one with a
@@ -99,13 +108,20 @@ func (s *Store) read(ctx context.Context, op string, work func(on session) error
 	}
 	defer func() { s.readers <- k }()
 	return storeError(op, k.use(ctx, func(c *connection) error {
+		// The transaction begins and ends whatever becomes of the caller: a statement
+		// whose context ends reports that, though it may have had its effect.
+		c.ctx = context.Background()
 		if _, err := c.exec("begin_read"); err != nil {
 			return err
 		}
+		c.ctx = ctx
 		err := work(c)
-		c.ctx = context.Background() // it must end, whatever became of the caller
-		if _, ended := c.exec("rollback"); err == nil {
-			err = ended
+		c.ctx = context.Background()
+		if _, failed := c.exec("rollback"); failed != nil {
+			k.spoiled = true
+			if err == nil {
+				err = failed
+			}
 		}
 		return err
 	}))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // dedupeEntry says which job a key belongs to.
@@ -75,7 +76,8 @@ func (st step) replace(rec *record, req *driver.EnqueueRequest) error {
 		}
 	}
 	_, err := st.exec("job_replace", rec.job, -int64(req.Priority), req.AttemptsMax, st.now.Add(req.Delay),
-		encodeMetadata(req.Metadata), encodeSettings(req.Backoff, req.Keep, req.Timeout), encodeTrace(req.Trace), large, payload)
+		optional(rowcodec.EncodeMetadata(req.Metadata)), optional(rowcodec.EncodeSettings(req.Backoff, req.Keep, req.Timeout)),
+		optional(rowcodec.EncodeTrace(req.Trace)), large, payload)
 	st.wake(rec.queue)
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // What a sweep has to do for a flow, as braid_flows.standing says.
@@ -32,7 +34,7 @@ func (s *Store) StageChildren(ctx context.Context, flowID, token string, page []
 		}
 	}
 	for from := 0; from == 0 || from < len(page); {
-		to := chunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
+		to := storekit.ChunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
 		err := s.write(ctx, "StageChildren", to-from, func(t *tx) error {
 			return step{tx: t}.stage(flowID, token, page[from:to])
 		})
@@ -99,7 +101,7 @@ func (st step) stageChild(flow int64, c *driver.StagedChild) (added int, err err
 	if err != nil {
 		return 0, err
 	}
-	_, err = st.exec("child_request_put", child, encodeRequest(&c.Request), c.Request.Payload)
+	_, err = st.exec("child_request_put", child, rowcodec.EncodeRequest(&c.Request), c.Request.Payload)
 	return added, err
 }
 

@@ -113,7 +113,7 @@ func (st step) takeDue(f flowState, age driver.Millis, limit int, size *int, isF
 		}
 		open := openRow{child: r.integer(0), flow: f.flow, row: readChild(r)}
 		var err error
-		if open.row.Request, err = st.store.decodeRequest(r.text(10), payload); err != nil {
+		if open.row.Request, err = st.store.plans.Request(r.text(10), payload); err != nil {
 			return err
 		}
 		*size += len(payload)
@@ -304,11 +304,11 @@ func (st step) markCascaded(ref driver.ChildRef) error {
 
 // retain hands a terminal parent that owes nothing any more to retention.
 func (st step) retain(rec *record) error {
-	p, err := st.store.plans.plan(rec.settings)
+	p, err := st.store.plans.Plan(rec.settings)
 	if err != nil {
 		return err
 	}
-	keep := p.keep.For(rec.state)
+	keep := p.Keep.For(rec.state)
 	expiresAt := driver.Opt[driver.Time]{}
 	if age, ok := keep.Age.Get(); ok {
 		expiresAt = driver.Some(rec.finishedAt.Value.Add(age))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 const (
@@ -170,7 +171,7 @@ func (l *listing) matches(e *listed) (bool, error) {
 	if len(l.req.Metadata) == 0 {
 		return true, nil
 	}
-	metadata, err := decodeMetadata(e.metadata)
+	metadata, err := rowcodec.DecodeMetadata(e.metadata)
 	if err != nil {
 		return false, err
 	}

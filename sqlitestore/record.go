@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // The columns of the view braid_records.
@@ -38,7 +39,7 @@ const (
 // readJob returns the job of a row of braid_records. flow is the number of its flow,
 // whose manifest is still to be read, if it is not 0.
 func (s *Store) readJob(r row) (job *driver.Job, flow int64, err error) {
-	p, err := s.plans.plan(r.text(recSettings))
+	p, err := s.plans.Plan(r.text(recSettings))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -47,7 +48,7 @@ func (s *Store) readJob(r row) (job *driver.Job, flow int64, err error) {
 		Spec: driver.Spec{
 			Name: r.text(recName), Queue: r.text(recQueue), Payload: r.bytes(recPayload),
 			Priority: int32(-r.integer(recPrecedence)), AttemptsMax: r.int32(recAttemptsMax),
-			Backoff: p.backoff, Keep: p.keep, Timeout: p.timeout,
+			Backoff: p.Backoff, Keep: p.Keep, Timeout: p.Timeout,
 		},
 		State:           r.state(recState),
 		Seq:             r.integer(recSeq),
@@ -65,13 +66,13 @@ func (s *Store) readJob(r row) (job *driver.Job, flow int64, err error) {
 		LockedBy:        r.text(recLockedBy),
 		LockExpiresAt:   r.optionalTime(recLockExpiresAt),
 	}
-	if job.Metadata, err = decodeMetadata(r.text(recMetadata)); err != nil {
+	if job.Metadata, err = rowcodec.DecodeMetadata(r.text(recMetadata)); err != nil {
 		return nil, 0, err
 	}
-	if job.Trace, err = decodeTrace(r.text(recTrace)); err != nil {
+	if job.Trace, err = rowcodec.DecodeTrace(r.text(recTrace)); err != nil {
 		return nil, 0, err
 	}
-	if job.Parent, err = decodeEnvelope(r.text(recParent)); err != nil {
+	if job.Parent, err = rowcodec.DecodeEnvelope(r.text(recParent)); err != nil {
 		return nil, 0, err
 	}
 	return job, r.integer(recFlow), nil

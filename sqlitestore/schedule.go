@@ -4,22 +4,23 @@ import (
 	"context"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/rowcodec"
 )
 
 // readSchedule returns the schedule of a row of braid_schedules.
 func (s *Store) readSchedule(r row) (driver.Schedule, error) {
-	p, err := s.plans.plan(r.text(10))
+	p, err := s.plans.Plan(r.text(10))
 	if err != nil {
 		return driver.Schedule{}, err
 	}
-	metadata, err := decodeMetadata(r.text(7))
+	metadata, err := rowcodec.DecodeMetadata(r.text(7))
 	if err != nil {
 		return driver.Schedule{}, err
 	}
 	return driver.Schedule{
 		Key: r.text(0), JobName: r.text(1), Queue: r.text(2), Cron: r.text(3), TZ: r.text(4),
 		Every: driver.Millis(r.integer(5)), Payload: r.bytes(6), Metadata: metadata, Priority: r.int32(8),
-		AttemptsMax: r.int32(9), Backoff: p.backoff, Keep: p.keep, Timeout: p.timeout,
+		AttemptsMax: r.int32(9), Backoff: p.Backoff, Keep: p.Keep, Timeout: p.Timeout,
 		Overlap: driver.Overlap(r.integer(11)), Group: r.text(12), NextRunAt: r.time(13), LastJobID: r.text(14),
 	}, nil
 }
@@ -41,8 +42,8 @@ func (s *Store) UpsertSchedule(ctx context.Context, schedule driver.Schedule) (d
 			}
 		}
 		_, err = t.exec("schedule_put", stored.Key, stored.JobName, stored.Queue, stored.Cron, stored.TZ, stored.Every,
-			stored.Payload, encodeMetadata(stored.Metadata), stored.Priority, stored.AttemptsMax,
-			encodeSettings(stored.Backoff, stored.Keep, stored.Timeout), int(stored.Overlap), stored.Group,
+			stored.Payload, optional(rowcodec.EncodeMetadata(stored.Metadata)), stored.Priority, stored.AttemptsMax,
+			optional(rowcodec.EncodeSettings(stored.Backoff, stored.Keep, stored.Timeout)), int(stored.Overlap), stored.Group,
 			stored.NextRunAt, stored.LastJobID)
 		return err
 	})

@@ -85,11 +85,11 @@ func (st step) finish(rec *record, end ending) error {
 	if err != nil {
 		return err
 	}
-	p, err := st.store.plans.plan(rec.settings)
+	p, err := st.store.plans.Plan(rec.settings)
 	if err != nil {
 		return err
 	}
-	keep := p.keep.For(end.state)
+	keep := p.Keep.For(end.state)
 	goes, err := st.goesAtOnce(rec, keep, end.state, owing)
 	if err != nil {
 		return err

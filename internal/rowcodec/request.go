@@ -1,4 +1,4 @@
-package pgstore
+package rowcodec
 
 import "github.com/braidmq/braid/driver"
 
@@ -25,14 +25,12 @@ type storedDedupe struct {
 	Replace bool   `json:"replace,omitempty"`
 }
 
-func encodeRequest(r *driver.EnqueueRequest) string {
+// EncodeRequest returns the text of what a flow's child asks for, but for its payload.
+func EncodeRequest(r *driver.EnqueueRequest) string {
 	s := storedRequest{
 		ID: r.ID, Name: r.Name, Queue: r.Queue, Metadata: r.Metadata, Priority: r.Priority,
-		AttemptsMax: r.AttemptsMax, Delay: int64(r.Delay),
+		AttemptsMax: r.AttemptsMax, Settings: EncodeSettings(r.Backoff, r.Keep, r.Timeout), Delay: int64(r.Delay),
 		Trace: (*storedTrace)(r.Trace), Parent: (*storedEnvelope)(r.Parent),
-	}
-	if text := encodeSettings(r.Backoff, r.Keep, r.Timeout); text != nil {
-		s.Settings = *text
 	}
 	if d := r.Dedupe; d != nil {
 		s.Dedupe = &storedDedupe{Key: d.Key, Extend: d.Extend, Replace: d.Replace}
@@ -44,12 +42,14 @@ func encodeRequest(r *driver.EnqueueRequest) string {
 	return encodeJSON(s)
 }
 
-func (s *Store) decodeRequest(text string, payload []byte) (*driver.EnqueueRequest, error) {
+// Request is the way back from [EncodeRequest], with the payload that was kept
+// beside the text.
+func (c *Plans) Request(text string, payload []byte) (*driver.EnqueueRequest, error) {
 	var stored storedRequest
 	if err := decodeJSON("request", text, &stored); err != nil {
 		return nil, err
 	}
-	p, err := s.plans.plan(stored.Settings)
+	p, err := c.Plan(stored.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) decodeRequest(text string, payload []byte) (*driver.EnqueueReque
 		Spec: driver.Spec{
 			Name: stored.Name, Queue: stored.Queue, Payload: payload, Metadata: stored.Metadata,
 			Priority: stored.Priority, AttemptsMax: stored.AttemptsMax,
-			Backoff: p.backoff, Keep: p.keep, Timeout: p.timeout,
+			Backoff: p.Backoff, Keep: p.Keep, Timeout: p.Timeout,
 			Trace: (*driver.Trace)(stored.Trace), Parent: (*driver.Envelope)(stored.Parent),
 		},
 	}
