@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Request is one enqueue of a batch; make it with [Job.Request] or [NewRequest].
@@ -247,7 +248,8 @@ func (s *boundStore) enqueueWith(ctx context.Context, call func(context.Context,
 	}
 	if err == nil && len(results) != len(reqs) {
 		err = &driver.StoreError{Op: "Enqueue", OutcomeUnknown: true,
-			Err: fmt.Errorf("the store answered %d requests with %d results", len(reqs), len(results))}
+			Err: fmt.Errorf("the store answered %s with %s",
+				plural.Of(len(reqs), "request", "requests"), plural.Of(len(results), "result", "results"))}
 	}
 	return results, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/engine"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Errors that calls return; test for them with errors.Is.
@@ -114,7 +115,7 @@ func (e *JobError) Error() string {
 	if e.Attempts <= 1 {
 		return fmt.Sprintf("braid: job %q failed: %s", shortID(e.ID), bare(e.Message))
 	}
-	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", shortID(e.ID), e.Attempts, bare(e.Message))
+	return fmt.Sprintf("braid: job %q failed after %s: %s", shortID(e.ID), plural.Of(e.Attempts, "attempt", "attempts"), bare(e.Message))
 }
 
 // shortID is an id for people. That of a flow's child has those of all its parents

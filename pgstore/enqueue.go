@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Enqueue implements [driver.Producer]. A chunk is one transaction: one statement,
@@ -26,9 +27,9 @@ func (s *Store) enqueue(ctx context.Context, p patience, now driver.Time, batch 
 		return results, s.serves(ctx)
 	}
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
 		if err := s.enqueueChunk(ctx, p, now, batch[from:to], results[from:to]); err != nil {
-			return results[:from], partial(from, err)
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // ErrNoTables is matched when the tables are not there (any more): the schema was
@@ -93,25 +94,4 @@ func retryableCode(code string) bool {
 	return code == codeReadOnly
 }
 
-func isRefusal(err error) bool {
-	var known *driver.StoreError
-	var state *driver.StateError
-	var partial *driver.PartialError
-	for _, sentinel := range []error{
-		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, migrate.ErrPending,
-	} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
-}
-
-// partial wraps err so that it tells that the first done items were applied.
-func partial(done int, err error) error {
-	if done == 0 || err == nil {
-		return err
-	}
-	return &driver.PartialError{Applied: done, Err: err}
-}
+func isRefusal(err error) bool { return storekit.IsRefusal(err, migrate.ErrPending) }
