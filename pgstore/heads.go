@@ -23,6 +23,9 @@ import (
 // all, since it was sent back to its old place or its transaction took long, is a stray.
 // The process knows those of its own, and looks for those of others now and then. Where
 // there are few dead entries, nothing of this happens, and claims begin at the head.
+//
+// The same goes for the delayed jobs of a queue, which are promoted in the order in which
+// they fall due: their head has no name, one priority, and times instead of seqs.
 type heads struct {
 	store    *Store
 	slow     time.Duration // slowClaim
@@ -104,15 +107,22 @@ type scope struct {
 	placePriorities []int32
 	places          []int64
 	strays          []string
+	due             int64 // delayed jobs that fell due before this time are left alone
 	anyLong         bool
 }
 
 // of returns where a claim begins.
 func (l *heads) of(queue string, names []string) scope {
-	var s scope
+	s := scope{due: math.MinInt64}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
+	if key := (headKey{queue, ""}); l.heads[key] != nil && l.heads[key].long {
+		p := l.heads[key].places[0]
+		p.turn(now, l.lag)
+		s.due = p.behind
+		l.walkLater(key, l.heads[key])
+	}
 	for _, name := range names {
 		head := l.heads[headKey{queue, name}]
 		if head == nil || !head.long {
@@ -176,6 +186,22 @@ func (l *heads) took(queue string, jobs []*driver.Job, duration time.Duration) {
 		if len(at.strays) > 0 {
 			at.strays = without(at.strays, job.ID)
 		}
+	}
+}
+
+// promoted notes that a claim left no job that was due at a time.
+func (l *heads) promoted(queue string, due driver.Time, jobs int, duration time.Duration) {
+	key := headKey{queue, ""}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if jobs == 0 && l.heads[key] == nil {
+		return
+	}
+	now := time.Now()
+	at := l.head(key, now)
+	at.pass(0, int64(due), now, l.lag)
+	if duration >= l.slow {
+		l.walkLater(key, at)
 	}
 }
 
@@ -286,16 +312,24 @@ func (l *heads) walk(key headKey, head *head) {
 	defer cancel()
 	var before, after int64
 	var strays []string
+	delayed, index := key.name == "", l.store.table("jobs_waiting")
+	if delayed {
+		index = l.store.table("jobs_delayed")
+	}
 	err := l.store.pipeline(ctx, "Claim", 0, func(t *tx) {
 		strays = nil
-		index := l.store.table("jobs_waiting")
-		t.scan("pages_read", nil, []any{&before}, index)
-		t.query("head_strays", func(rows pgx.Rows) error {
+		read := func(rows pgx.Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			strays = append(strays, id)
 			return err
-		}, key.queue, key.name, priorities, seqs, mostStrays/2)
+		}
+		t.scan("pages_read", nil, []any{&before}, index)
+		if delayed {
+			t.query("due_strays", read, key.queue, seqs[0])
+		} else {
+			t.query("head_strays", read, key.queue, key.name, priorities, seqs, mostStrays/2)
+		}
 		t.scan("pages_read", nil, []any{&after}, index)
 	})
 	took := time.Since(now)
@@ -308,6 +342,9 @@ func (l *heads) walk(key headKey, head *head) {
 	case err != nil: // what is known stays
 	case after-before < l.longHead || len(strays) >= mostStrays/2:
 		head.forget()
+	case delayed && len(strays) > 0:
+		head.forget() // the next claim begins at the head
+		wake = true
 	default:
 		head.long = true
 		wake = len(strays) > 0

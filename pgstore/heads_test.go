@@ -142,3 +142,22 @@ func TestBehindALongHeadNoNumberOfStraysIsTooMuch(t *testing.T) {
 		return len(again) == len(claimed)
 	})
 }
+
+// A delayed job whose transaction took longer than its delay is promoted all the same.
+func TestBehindALongHeadALateDelayedJobIsFound(t *testing.T) {
+	store, other := lengthened(t)
+	for n := range 3 {
+		delayed := job(fmt.Sprint("delayed-", n))
+		delayed.Delay = 10
+		enqueue(t, store, delayed)
+	}
+	claimIDs(t, store, 1000, "second", 1)
+	until(t, "the head of delayed jobs is long", func() bool {
+		claimIDs(t, store, 1000, "third", 10)
+		return store.HeadIsLong("q", "")
+	})
+	late := job("late")
+	late.Delay = 10
+	enqueue(t, other, late) // at a time long past
+	until(t, "the job is claimed", func() bool { return slices.Contains(claimIDs(t, store, 1000, "fourth", 10), "late") })
+}

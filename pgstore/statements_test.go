@@ -144,7 +144,7 @@ func TestHotStatementsUseTheirIndex(t *testing.T) {
 	fill(t, conn, n)
 	mustExec(t, conn, "ANALYZE")
 	for st, index := range map[statement]string{
-		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "head_strays": "jobs_waiting", "ack_plain": "jobs_pkey",
+		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "head_strays": "jobs_waiting", "due_strays": "jobs_delayed", "ack_plain": "jobs_pkey",
 		"jobs_update": "jobs_pkey", "jobs_stalled": "jobs_active", "trims_apply": "jobs_finished", "history_sweep": "jobs_expiring",
 		"list_enqueued_down": "jobs_listed", "list_enqueued_up": "jobs_listed", "list_finished_down": "jobs_finished",
 		"list_delayed_up": "jobs_due", "list_delayed_down": "jobs_due", "children_after": "children_pkey", "children_owed": "children_fresh",
@@ -163,7 +163,7 @@ func TestClaimsUseNoIndexOfAllStates(t *testing.T) {
 	conn, n := connectToTables(t)
 	fill(t, conn, n)
 	mustExec(t, conn, n.render("DROP INDEX @jobs_waiting, @jobs_delayed"))
-	for _, st := range []statement{"claim_hold", "claim_promote", "head_strays", "job_position"} {
+	for _, st := range []statement{"claim_hold", "claim_promote", "head_strays", "due_strays", "job_position"} {
 		if plan := strings.Join(planOf(t, conn, n, st), "\n"); strings.Contains(plan, "jobs_listed") || strings.Contains(plan, "jobs_due") {
 			t.Errorf("sql/%s.sql uses an index that is for lists:\n%s", st, plan)
 		}

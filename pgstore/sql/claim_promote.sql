@@ -1,9 +1,9 @@
--- Due jobs, earliest first, become waiting. Returns how many did, whether more are due,
+-- Due jobs, earliest first, become waiting, unless they fell due before $5. Returns how many did, whether more are due,
 -- when the next one falls due, whether the queue is paused, and, with $4, the names and ids
 -- of those that did.
 WITH due AS MATERIALIZED (
   SELECT id, row_number() OVER () AS n FROM (
-    SELECT id FROM @jobs WHERE state = 2 AND queue = $1::text AND run_at <= $2::bigint
+    SELECT id FROM @jobs WHERE state = 2 AND queue = $1::text AND run_at <= $2::bigint AND run_at >= $5::bigint
     ORDER BY run_at, seq LIMIT $3::int + 1 FOR UPDATE SKIP LOCKED
   ) AS d
 ), promoted AS (
