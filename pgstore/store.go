@@ -48,6 +48,7 @@ var (
 	_ driver.TxProducer    = (*Store)(nil)
 
 	_ driver.GroupedProducer = (*Store)(nil)
+	_ driver.GroupedConsumer = (*Store)(nil)
 )
 
 // leastConnections is the size of the pool that Open makes, unless the URL has
