@@ -24,6 +24,8 @@ const (
 	codeNoTable         = "42P01"
 	codeReadOnly        = "25006"
 	codeQueryCancelled  = "57014"
+	codeNotText         = "22021" // a text with a NUL, or that is not UTF-8
+	codeTooLong         = "54000" // such as for an index
 )
 
 // sqlState returns the server's code of an error, "" if it is not the server's.
@@ -74,6 +76,9 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 	}
 	failure := &driver.StoreError{Op: op, Err: err}
 	code := sqlState(err)
+	if refused := refusedText(code); refused != nil {
+		return refused
+	}
 	switch {
 	case code == codeNoTable:
 		failure.Err = errors.Join(ErrNoTables, err)
@@ -91,6 +96,18 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 		failure.OutcomeUnknown = changing && (code[:2] == "57" && code != codeQueryCancelled || code[:2] == "08")
 	}
 	return failure
+}
+
+// refusedText returns how a text is refused that the server cannot take, nil if it was
+// not for that. What is above the seam lets none through.
+func refusedText(code string) error {
+	switch code {
+	case codeNotText:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is not UTF-8 without NUL; send it as such"}
+	case codeTooLong:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is longer than Postgres can index; shorten it"}
+	}
+	return nil
 }
 
 // retryableCode reports whether the server may do the same later.
