@@ -48,7 +48,7 @@ const upcomingSlots = 5
 
 func scheduleEndpoints() []*endpoint {
 	return []*endpoint{
-		{method: get, path: "schedules", role: RoleRead, tag: "schedules", summary: "List the schedules", query: []param{
+		{method: get, path: "schedules", role: RoleRead, heavy: true, tag: "schedules", summary: "List the schedules", query: []param{
 			{"jobName", textParam, "Only schedules of this job.", nil},
 			{"queue", textParam, "Only schedules of this queue.", nil},
 			{"group", textParam, "Only schedules of this declared set.", nil},
