@@ -72,7 +72,7 @@ func TestLongBodiesShareABudget(t *testing.T) {
 	}
 	b.enqueue(NewJob{Name: "short", Payload: json.RawMessage(`"` + strings.Repeat("y", 50<<10) + `"`)})
 	// What was told, and has not come, takes nothing.
-	upload(t, server, 1<<20, begin)
+	upload(t, server, 1<<20, begin).Close()
 	if _, err := fmt.Fprint(stalled, `"}]}`); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func putSchedule(c *call, body *PutSchedule) (any, error) {
 	}
 	info, err := c.client.Schedule(c.ctx, c.path("key"), body.JobName, cadence, body.Payload, options...)
 	if err != nil {
-		return nil, err
+		return nil, named(err, "", scheduleFields)
 	}
 	return c.h.schedule(info), nil
 }
