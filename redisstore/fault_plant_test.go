@@ -50,10 +50,19 @@ type plant struct {
 // newPlant opens a store by URL.
 func newPlant(t *testing.T, server *testserver.RedisServer, url string, lock time.Duration) *plant {
 	t.Helper()
+	return newPlantOn(t, server, lock, func(logger redisstore.Option) (*redisstore.Store, error) {
+		return redisstore.Open(t.Context(), url, logger)
+	})
+}
+
+// newPlantOn opens a store by a function.
+func newPlantOn(t *testing.T, server *testserver.RedisServer, lock time.Duration,
+	open func(logger redisstore.Option) (*redisstore.Store, error)) *plant {
+	t.Helper()
 	p := &plant{T: t, server: server, lock: lock, log: &faultLog{}, starts: make(map[int][]time.Time)}
 	redis.SetLogger(p.log) // there is one for all clients
 	logger := slog.New(p.log)
-	store, err := redisstore.Open(t.Context(), url, redisstore.WithLogger(logger))
+	store, err := open(redisstore.WithLogger(logger))
 	if err != nil {
 		t.Fatal(err)
 	}

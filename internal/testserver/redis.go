@@ -18,6 +18,7 @@ type RedisServer struct {
 	program string
 	port    int
 	dir     string
+	config  string // its file of directives; empty: none
 	args    []string
 
 	mu      sync.Mutex
@@ -80,18 +81,31 @@ func StartRedis(opts ...RedisOption) (*RedisServer, error) {
 	for _, opt := range opts {
 		opt(&config)
 	}
+	var args []string
+	for _, directive := range config.directives {
+		args = append(args, "--"+directive[0])
+		args = append(args, directive[1:]...)
+	}
+	return startRedis(program, "", args)
+}
+
+// startRedis starts a server with a file of directives, unless config is empty, and args.
+func startRedis(program, config string, args []string) (*RedisServer, error) {
 	var failed error
 	for range startTries {
-		s := &RedisServer{program: program}
-		for _, directive := range config.directives {
-			s.args = append(s.args, "--"+directive[0])
-			s.args = append(s.args, directive[1:]...)
-		}
+		s := &RedisServer{program: program, args: args}
+		var err error
 		if s.port, err = freePort(); err != nil {
 			return nil, err
 		}
 		if s.dir, err = os.MkdirTemp("", "braid-redis-"); err != nil {
 			return nil, err
+		}
+		if config != "" {
+			s.config = filepath.Join(s.dir, "redis.conf")
+			if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
+				return nil, err
+			}
 		}
 		if err = s.Start(); err == nil {
 			return s, nil
@@ -128,7 +142,11 @@ func (s *RedisServer) Start() error {
 	if s.process != nil && s.process.running() {
 		return errors.New("the redis-server on " + s.Addr() + " is running already")
 	}
-	process, err := startProcess(s.dir, s.program, append([]string{"--port", strconv.Itoa(s.port)}, s.args...)...)
+	args := append([]string{"--port", strconv.Itoa(s.port)}, s.args...)
+	if s.config != "" {
+		args = append([]string{s.config}, args...)
+	}
+	process, err := startProcess(s.dir, s.program, args...)
 	if err != nil {
 		return err
 	}
