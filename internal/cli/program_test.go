@@ -103,7 +103,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"why", "none"}, exitFailure},
 		{[]string{"queues", "--store", "http://127.0.0.1:1"}, exitFailure}, // nobody answers
 		{[]string{"jobs", "lst"}, exitUsage},
-		{[]string{"jobs", "list", "--nmae", "x"}, exitUsage},
+		{[]string{"jobs", "list", "--nam", "x"}, exitUsage},
 		{[]string{"enqueue", "mail", "{"}, exitUsage},
 		{[]string{"queues", "--store", "mongo://"}, exitUsage},
 	} {
