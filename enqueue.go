@@ -67,7 +67,7 @@ func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Reque
 		}
 		var err error
 		if reqs[i], err = r.build(target.client); err != nil {
-			return nil, within(err, "request %d", i)
+			return nil, &ItemError{Index: i, Err: err}
 		}
 	}
 	results, err := target.enqueueMany(ctx, reqs)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,6 +133,19 @@ func shortID(id string) string {
 const errorPrefix = "braid: "
 
 func bare(text string) string { return strings.TrimPrefix(text, errorPrefix) }
+
+// ItemError tells which item of a batch was refused, or failed; it wraps the cause.
+type ItemError struct {
+	Index int // counted from 0
+	Err   error
+}
+
+func (e *ItemError) Error() string {
+	return errorPrefix + "request " + strconv.Itoa(e.Index) + ": " + bare(e.Err.Error())
+}
+
+// Unwrap returns the cause.
+func (e *ItemError) Unwrap() error { return e.Err }
 
 // within wraps err, and puts what was being done in front of its text.
 func within(err error, format string, args ...any) error {

@@ -3,7 +3,6 @@ package driver
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"unicode/utf8"
 )
 
 // ListPosition is the place in a list behind which a page goes on: what a list
@@ -38,7 +37,7 @@ func (r *ListRequest) Position() (Opt[ListPosition], error) {
 		return Opt[ListPosition]{}, nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(r.Cursor)
-	if err != nil || len(raw) < 12 || raw[0] != cursorVersion || raw[2] > 1 || !utf8.Valid(raw[11:]) {
+	if err != nil || len(raw) < 12 || raw[0] != cursorVersion || raw[2] > 1 || CheckText("id", string(raw[11:]), MaxIDBytes) != nil {
 		return Opt[ListPosition]{}, &InvalidError{Field: "cursor", Value: r.Cursor,
 			Reason: "is not a cursor that a list returned"}
 	}

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
@@ -10,6 +11,15 @@ import (
 
 // Ack implements [driver.Consumer].
 func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	return s.ackAll(ctx, patient, now, batch)
+}
+
+// AckGrouped implements [driver.GroupedConsumer].
+func (s *Store) AckGrouped(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	return s.ackAll(ctx, hasty, now, batch)
+}
+
+func (s *Store) ackAll(ctx context.Context, p patience, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
 	results := make([]driver.AckResult, len(batch))
 	if len(batch) == 0 {
 		return results, s.serves(ctx)
@@ -17,7 +27,7 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 	trims := len(batch) + trimsBeyondBatch
 	for from := 0; from < len(batch); {
 		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
-		if err := s.ackChunk(ctx, now, batch[from:to], results[from:to], &trims); err != nil {
+		if err := s.ackChunk(ctx, p, now, batch[from:to], results[from:to], &trims); err != nil {
 			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
@@ -25,24 +35,58 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 	return results, nil
 }
 
-func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
-	left, err := s.ackPlain(ctx, now, batch, results)
+func (s *Store) ackChunk(ctx context.Context, p patience, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
+	left, err := s.ackPlain(ctx, p, now, batch, results)
+	if p == hasty && errors.Is(err, driver.ErrContended) {
+		left, err = allOf(batch), nil
+	}
 	if len(left) == 0 || err != nil {
 		return err
 	}
-	ids := make([]string, len(left))
-	for n, i := range left {
+	err = s.ackSome(ctx, p, now, batch, left, results, trims)
+	if p != hasty || !errors.Is(err, driver.ErrContended) {
+		return err
+	}
+	// Not a job, which is left out alone, but what hangs on one belongs to somebody else.
+	for _, i := range left {
+		err := s.ackSome(ctx, p, now, batch, []int{i}, results, trims)
+		switch {
+		case errors.Is(err, driver.ErrContended):
+			results[i] = driver.AckResult{Err: err}
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// ackSome settles some runs of a batch in one transaction. If it is hasty, those whose jobs
+// others have locked are refused with driver.ErrContended.
+func (s *Store) ackSome(ctx context.Context, p patience, now driver.Time, batch []driver.Ack, which []int, results []driver.AckResult, trims *int) error {
+	ids := make([]string, len(which))
+	for n, i := range which {
 		ids[n] = batch[i].ID
 	}
 	budget := *trims
-	return s.transact(ctx, "Ack", now, func(t *tx) error {
+	return s.transactAs(ctx, p, "Ack", now, func(t *tx) error {
 		*trims = budget
 		t.trims = trims
-		recs, err := t.load(ids)
+		var recs records
+		var held map[string]bool
+		var err error
+		if p == hasty {
+			recs, held, err = t.loadFree(ids)
+		} else {
+			recs, err = t.load(ids)
+		}
 		if err != nil {
 			return err
 		}
-		for _, i := range left {
+		for _, i := range which {
+			if held[batch[i].ID] {
+				results[i] = driver.AckResult{Err: s.storeError(ctx, "Ack", errHeld, false)}
+				continue
+			}
 			state, err := t.ack(recs[batch[i].ID], &batch[i])
 			if err != nil && !storekit.IsItemRefusal(err) {
 				return err
@@ -52,6 +96,15 @@ func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ac
 		t.flush()
 		return nil
 	})
+}
+
+// allOf returns the places of all items.
+func allOf(batch []driver.Ack) []int {
+	all := make([]int, len(batch))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // ack settles one run.

@@ -164,14 +164,19 @@ func (t *tx) enqueue(batch []driver.EnqueueRequest, results []driver.EnqueueResu
 	return nil
 }
 
-// look locks the batch's keys, and the jobs that may be replaced, and learns which of
-// its ids exist.
+// look learns whose the batch's keys are and which of its ids exist, and locks the keys
+// that it may change and the jobs that may be replaced.
 func (e *enqueuing) look() error {
-	var keys []dedupeKey
+	keys := map[dedupeKey]keyUse{}
 	var ids []string
 	for i := range e.batch {
 		if d := e.batch[i].Dedupe; d != nil {
-			keys = append(keys, dedupeKey{e.batch[i].Name, d.Key})
+			k := dedupeKey{e.batch[i].Name, d.Key}
+			_, window := d.TTL.Get()
+			keys[k] = keyUse{
+				replaces: keys[k].replaces || d.Replace,
+				extends:  keys[k].extends || window && (d.Extend || d.Replace),
+			}
 			if e.batch[i].ID != "" {
 				ids = append(ids, e.batch[i].ID)
 			}
@@ -197,11 +202,12 @@ func (e *enqueuing) look() error {
 	var delayed []string
 	for i := range e.batch {
 		if d := e.batch[i].Dedupe; d != nil && d.Replace {
-			if k := e.keys[dedupeKey{e.batch[i].Name, d.Key}]; k.owned && k.state == driver.Delayed && !k.parked {
+			if k := e.keys[dedupeKey{e.batch[i].Name, d.Key}]; k.replaceable() {
 				delayed = append(delayed, k.id)
 			}
 		}
 	}
+	delayed = unique(delayed)
 	if len(delayed) > 0 {
 		e.query("jobs_lock_delayed", func(rows pgx.Rows) error {
 			var id string
@@ -212,7 +218,13 @@ func (e *enqueuing) look() error {
 			return nil
 		}, delayed)
 	}
-	return e.send()
+	if err := e.send(); err != nil {
+		return err
+	}
+	if len(e.replace) < len(delayed) {
+		return errHeld
+	}
+	return nil
 }
 
 // apply decides about one item.

@@ -24,6 +24,8 @@ const (
 	codeNoTable         = "42P01"
 	codeReadOnly        = "25006"
 	codeQueryCancelled  = "57014"
+	codeNotText         = "22021" // a text with a NUL, or that is not UTF-8
+	codeTooLong         = "54000" // such as for an index
 )
 
 // sqlState returns the server's code of an error, "" if it is not the server's.
@@ -38,14 +40,20 @@ func sqlState(err error) string {
 // errCollision makes a transaction begin again: what it had read is not so any more.
 var errCollision = errors.New("another transaction was quicker")
 
+// errHeld is that somebody else has a row locked that the transaction does not wait for.
+var errHeld = errors.New("another transaction has the job")
+
+// isHeld reports whether a transaction failed because another one holds what it needs.
+func isHeld(err error) bool { return sqlState(err) == codeLockNotThere || errors.Is(err, errHeld) }
+
 // isCollision reports whether a transaction failed for another one, so that nothing of
 // it was applied and it may succeed if it is tried again.
 func isCollision(err error) bool {
 	switch sqlState(err) {
-	case codeSerialization, codeDeadlock, codeLockNotThere:
+	case codeSerialization, codeDeadlock:
 		return true
 	}
-	return errors.Is(err, errCollision)
+	return isHeld(err) || errors.Is(err, errCollision)
 }
 
 // storeError is what callers get for an error of the operation op. The typed refusals
@@ -68,21 +76,38 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 	}
 	failure := &driver.StoreError{Op: op, Err: err}
 	code := sqlState(err)
+	if refused := refusedText(code); refused != nil {
+		return refused
+	}
 	switch {
 	case code == codeNoTable:
 		failure.Err = errors.Join(ErrNoTables, err)
+	case isHeld(err):
+		failure.Err, failure.Retryable = errors.Join(driver.ErrContended, err), true
+	case errors.Is(err, errCollision):
+		failure.Retryable = true
 	case code == "":
 		// The network, or a server that is not there.
 		failure.Retryable = true
 		failure.OutcomeUnknown = changing && wasSent(err)
-	case code == codeLockNotThere:
-		failure.Err, failure.Retryable = errors.Join(driver.ErrContended, err), true
 	case retryableCode(code):
 		failure.Retryable = true
 		// A server that goes down may have committed before it said so.
 		failure.OutcomeUnknown = changing && (code[:2] == "57" && code != codeQueryCancelled || code[:2] == "08")
 	}
 	return failure
+}
+
+// refusedText returns how a text is refused that the server cannot take, nil if it was
+// not for that. What is above the seam lets none through.
+func refusedText(code string) error {
+	switch code {
+	case codeNotText:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is not UTF-8 without NUL; send it as such"}
+	case codeTooLong:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is longer than Postgres can index; shorten it"}
+	}
+	return nil
 }
 
 // retryableCode reports whether the server may do the same later.

@@ -155,10 +155,10 @@ func (t *tx) retry(rec *record, keys map[dedupeKey]*dedupeEntry) error {
 
 // lockKeysToRetake locks the keys that failed jobs take again if they are free.
 func (t *tx) lockKeysToRetake(recs records) (map[dedupeKey]*dedupeEntry, error) {
-	var keys []dedupeKey
+	keys := map[dedupeKey]keyUse{}
 	for _, rec := range recs {
 		if rec.state == driver.Failed && rec.dedupeKey != "" && !rec.dedupeTTL {
-			keys = append(keys, dedupeKey{rec.name, rec.dedupeKey})
+			keys[dedupeKey{rec.name, rec.dedupeKey}] = keyUse{}
 		}
 	}
 	if len(keys) == 0 {

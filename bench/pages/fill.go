@@ -36,7 +36,8 @@ var kinds = []kind{
 const (
 	enqueueBatch = 1000
 	workBatch    = driver.ChunkJobs
-	longLock     = driver.Millis(24 * 3600 * 1000) // what is active stays so
+	lock         = driver.Millis(30_000)           // of what is worked on
+	longLock     = driver.Millis(24 * 3600 * 1000) // of what stays active
 	running      = 300                             // jobs that stay active
 	largeFlow    = 10_000                          // children
 	smallFlows   = 50                              // of a hundred children each
@@ -79,8 +80,12 @@ func fill(ctx context.Context, store driver.Store, jobs int, now time.Time) (loa
 	return f.load, nil
 }
 
-// batch enqueues some jobs, and works on those that are worked.
+// batch enqueues some jobs, and works on those that are worked. As a worker does, it looks
+// for lost ones, which in some databases is what clears away what acks have left behind.
 func (f *filler) batch(n int) error {
+	if _, err := f.store.RecoverStalled(f.ctx, f.now, driver.RecoverRequest{MaxStalled: 3, Limit: workBatch}); err != nil {
+		return err
+	}
 	if err := f.store.SampleDepth(f.ctx, f.now); err != nil {
 		return err
 	}
@@ -162,11 +167,11 @@ func names(queue string) (found []string) {
 }
 
 // claim claims jobs of a queue.
-func (f *filler) claim(queue string, names []string, limit int) ([]*driver.Job, string, error) {
+func (f *filler) claim(queue string, names []string, limit int, lock driver.Millis) ([]*driver.Job, string, error) {
 	f.tokens++
 	token := "token-" + strconv.Itoa(f.tokens)
 	result, err := f.store.Claim(f.ctx, f.now, driver.ClaimRequest{
-		Queue: queue, Names: names, Worker: "host-" + strconv.Itoa(f.rand.IntN(workers)), Token: token, Limit: limit, LockDuration: longLock,
+		Queue: queue, Names: names, Worker: "host-" + strconv.Itoa(f.rand.IntN(workers)), Token: token, Limit: limit, LockDuration: lock,
 	})
 	return result.Jobs, token, err
 }
@@ -174,7 +179,7 @@ func (f *filler) claim(queue string, names []string, limit int) ([]*driver.Job, 
 // work takes what waits in a queue to its end.
 func (f *filler) work(queue string) error {
 	for {
-		jobs, token, err := f.claim(queue, names(queue), workBatch)
+		jobs, token, err := f.claim(queue, names(queue), workBatch, lock)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
@@ -209,7 +214,7 @@ func (f *filler) ack(at driver.Time, acks []driver.Ack) error {
 // leaveRunning lets some jobs run on.
 func (f *filler) leaveRunning() error {
 	for left := running; left > 0; {
-		jobs, _, err := f.claim("imports", names("imports"), min(left, 20))
+		jobs, _, err := f.claim("imports", names("imports"), min(left, 20), longLock)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

@@ -26,7 +26,7 @@ func (f *filler) flow(id string, children int) (string, error) {
 	if _, err := f.store.Enqueue(f.ctx, f.now, []driver.EnqueueRequest{parent}); err != nil {
 		return "", err
 	}
-	jobs, token, err := f.claim("news", []string{"newsletter"}, 1)
+	jobs, token, err := f.claim("news", []string{"newsletter"}, 1, lock)
 	if err != nil || len(jobs) != 1 {
 		return "", fmt.Errorf("the parent %s was not claimed: %w", id, err)
 	}
@@ -57,11 +57,12 @@ func (f *filler) flow(id string, children int) (string, error) {
 // endChildren ends children that wait in a queue, and reports that to their parents.
 func (f *filler) endChildren(queue string, n int) error {
 	for n > 0 {
-		jobs, token, err := f.claim(queue, []string{"send-issue"}, min(n, workBatch))
+		jobs, token, err := f.claim(queue, []string{"send-issue"}, min(n, workBatch), lock)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
 		n -= len(jobs)
+		f.now += 10 // not all end in one millisecond
 		acks := make([]driver.Ack, len(jobs))
 		for i, job := range jobs {
 			acks[i] = driver.Ack{ID: job.ID, Token: token, Kind: driver.AckComplete, Exit: []byte(`{"sent":true}`)}

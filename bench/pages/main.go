@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/server"
 	"github.com/braidmq/braid/internal/testserver"
@@ -42,7 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context, kind string, jobs, rounds int, limit time.Duration) (err error) {
-	store, closeStore, err := open(ctx, kind)
+	store, settle, closeStore, err := open(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -51,6 +53,9 @@ func run(ctx context.Context, kind string, jobs, rounds int, limit time.Duration
 	load, err := fill(ctx, store, jobs, began)
 	if err != nil {
 		return fmt.Errorf("fill the store: %w", err)
+	}
+	if err := settle(); err != nil {
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "%s: filled in %v\n", kind, time.Since(began).Round(time.Second))
 	return serve(store, func(base string) error {
@@ -63,29 +68,32 @@ func run(ctx context.Context, kind string, jobs, rounds int, limit time.Duration
 	})
 }
 
-// open opens an empty store, on a server of its own if it needs one.
-func open(ctx context.Context, kind string) (store driver.Store, closeAll func() error, err error) {
+// open opens an empty store, on a server of its own if it needs one. settle does at once
+// what the server would do some time after the store was filled.
+func open(ctx context.Context, kind string) (store driver.Store, settle, closeAll func() error, err error) {
 	quiet := slog.New(slog.DiscardHandler)
-	closeServer := func() error { return nil }
+	nothing := func() error { return nil }
+	settle, closeServer := nothing, nothing
 	switch kind {
 	case "redis":
 		server, startErr := testserver.StartRedis()
 		if startErr != nil {
-			return nil, nil, startErr
+			return nil, nil, nil, startErr
 		}
 		closeServer = server.Close
 		store, err = redisstore.Open(ctx, server.URL(), redisstore.WithLogger(quiet))
 	case "postgres":
 		server, startErr := testserver.StartPostgres()
 		if startErr != nil {
-			return nil, nil, startErr
+			return nil, nil, nil, startErr
 		}
 		closeServer = server.Close
+		settle = func() error { return vacuum(ctx, server.URL()) }
 		store, err = pgstore.Open(ctx, server.URL(), pgstore.WithMigrate(), pgstore.WithLogger(quiet))
 	case "sqlite":
 		folder, startErr := os.MkdirTemp("", "braid-pages-")
 		if startErr != nil {
-			return nil, nil, startErr
+			return nil, nil, nil, startErr
 		}
 		closeServer = func() error { return os.RemoveAll(folder) }
 		store, err = sqlitestore.Open(filepath.Join(folder, "jobs.db"), sqlitestore.WithRelaxedDurability())
@@ -95,9 +103,19 @@ func open(ctx context.Context, kind string) (store driver.Store, closeAll func()
 		err = fmt.Errorf("unknown store %q; use redis, postgres, sqlite or memory", kind)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, closeServer())
+		return nil, nil, nil, errors.Join(err, closeServer())
 	}
-	return store, func() error { return errors.Join(store.Close(), closeServer()) }, nil
+	return store, settle, func() error { return errors.Join(store.Close(), closeServer()) }, nil
+}
+
+// vacuum does what autovacuum does within a minute or so.
+func vacuum(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "VACUUM (ANALYZE)")
+	return errors.Join(err, conn.Close(ctx))
 }
 
 // serve runs a server over the store while do runs.
