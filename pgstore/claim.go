@@ -89,7 +89,7 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 	want := min(c.req.Limit-held, claimAtOnce)
 	var promoted int
 	var paused, moreDue bool
-	var next *int64
+	var next, last *int64
 	var promotedNames, promotedIDs []string
 	before := c.store.hub.cursor()
 	from := c.store.heads.of(c.req.Queue, c.names)
@@ -101,7 +101,7 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 	began := time.Now()
 	err = c.store.pipeline(ctx, "Claim", c.now, func(t *tx) {
 		c.jobs, c.size, c.left, promoted, next = c.jobs[:held], size, false, 0, nil
-		t.scan("claim_promote", nil, []any{&promoted, &moreDue, &next, &paused, &promotedNames, &promotedIDs}, c.req.Queue, c.now, promote, from.anyLong, from.due)
+		t.scan("claim_promote", nil, []any{&promoted, &moreDue, &next, &paused, &last, &promotedNames, &promotedIDs}, c.req.Queue, c.now, promote, from.anyLong, from.due)
 		if want > 0 && len(c.names) > 0 {
 			t.query("claim_hold", c.add, c.req.Queue, from.names, want, min(want+want/2+16, 4*driver.ChunkJobs), c.req.Token, c.req.Worker,
 				c.now, c.now.Add(c.req.LockDuration), driver.ChunkBytes-c.size, held == 0,
@@ -118,8 +118,11 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 	}
 	c.store.heads.add(strays)
 	c.store.heads.took(c.req.Queue, c.jobs[held:], time.Since(began))
-	if !moreDue {
-		c.store.heads.promoted(c.req.Queue, c.now, promoted, time.Since(began))
+	switch {
+	case !moreDue:
+		c.store.heads.promoted(c.req.Queue, int64(c.now), promoted, time.Since(began))
+	case last != nil:
+		c.store.heads.promoted(c.req.Queue, *last, promoted, time.Since(began))
 	}
 	result.Cursor = c.store.hub.promoted(c.req.Queue, promoted > 0, before)
 	took := len(c.jobs) - held

@@ -189,8 +189,8 @@ func (l *heads) took(queue string, jobs []*driver.Job, duration time.Duration) {
 	}
 }
 
-// promoted notes that a claim left no job that was due at a time.
-func (l *heads) promoted(queue string, due driver.Time, jobs int, duration time.Duration) {
+// promoted notes that a claim left no job that fell due before a time.
+func (l *heads) promoted(queue string, due int64, jobs int, duration time.Duration) {
 	key := headKey{queue, ""}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,7 +199,7 @@ func (l *heads) promoted(queue string, due driver.Time, jobs int, duration time.
 	}
 	now := time.Now()
 	at := l.head(key, now)
-	at.pass(0, int64(due), now, l.lag)
+	at.pass(0, due, now, l.lag)
 	if duration >= l.slow {
 		l.walkLater(key, at)
 	}
@@ -348,7 +348,8 @@ func (l *heads) walk(key headKey, head *head) {
 	default:
 		head.long = true
 		wake = len(strays) > 0
-		head.strays, head.late = append(strays, head.late...), nil
+		strays = append(strays, head.late...)
+		head.strays, head.late = strays, nil
 	}
 	l.mu.Unlock()
 	if wake {
