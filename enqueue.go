@@ -126,6 +126,9 @@ func (t enqueueTarget) enqueueOne(ctx context.Context, req driver.EnqueueRequest
 	var err error
 	for attempt := 1; ; attempt++ {
 		result, err = s.enqueues.Do(ctx, req)
+		if errors.Is(err, driver.ErrContended) { // it waits as long as ctx lasts
+			attempt = 1
+		}
 		if err == nil || !repeatable(err, req.ID != "") || !rest(ctx, attempt) {
 			break
 		}
@@ -188,7 +191,7 @@ func (s *boundStore) enqueueAll(ctx context.Context, reqs []driver.EnqueueReques
 		if err == nil && len(done) == len(reqs) {
 			return done, nil
 		}
-		if len(results) > 0 { // patience is for calls without progress
+		if len(results) > 0 || errors.Is(err, driver.ErrContended) { // patience is for calls without progress
 			attempt = 0
 		}
 		if err == nil || repeatable(err, idsKnown) && rest(ctx, max(attempt, 1)) {

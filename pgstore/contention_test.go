@@ -198,3 +198,79 @@ func TestAnAckThatNeedsALockedKeyHoldsUpNoOther(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A plain enqueue of a key that an open transaction has waits as long as its context
+// lasts, and knows then that nothing was stored.
+func TestAnEnqueueThatWaitsInVainHasAKnownOutcome(t *testing.T) {
+	schema, pool := ownSchema(t)
+	s := newStore(t, pool, pgstore.WithSchema(schema))
+	keyed := job("")
+	keyed.Dedupe = &driver.Dedupe{Key: "k"}
+	if _, err := s.EnqueueTx(t.Context(), pgstore.Tx(begin(t)), 0, []driver.EnqueueRequest{keyed}); err != nil {
+		t.Fatal(err)
+	}
+	bounded, cancelled := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancelled()
+	ended, end := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, end)
+	for name, ctx := range map[string]context.Context{"deadline": bounded, "cancel": ended} {
+		_, err := s.Enqueue(ctx, 0, []driver.EnqueueRequest{keyed})
+		if name == "deadline" && (!errors.Is(err, driver.ErrContended) || !driver.Retryable(err)) || err == nil || driver.OutcomeUnknown(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// In the caller's transaction the caller's own limits hold, and a deadlock is told at once.
+func TestInATransactionNothingIsTriedInVain(t *testing.T) {
+	schema, pool := ownSchema(t)
+	s := newStore(t, pool, pgstore.WithSchema(schema))
+	keyed := func(key string) []driver.EnqueueRequest {
+		j := job("")
+		j.Dedupe = &driver.Dedupe{Key: key}
+		return []driver.EnqueueRequest{j}
+	}
+	mustEnqueue := func(tx pgx.Tx, key string) {
+		t.Helper()
+		if _, err := s.EnqueueTx(t.Context(), pgstore.Tx(tx), 0, keyed(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := begin(t), begin(t)
+	mustEnqueue(a, "1")
+	mustEnqueue(b, "2")
+	if _, err := b.Exec(t.Context(), "SET LOCAL lock_timeout = '300ms'"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := s.EnqueueTx(t.Context(), pgstore.Tx(b), 0, keyed("1")); !errors.Is(err, driver.ErrContended) {
+		t.Errorf("a key that another transaction has: %v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("with a lock_timeout of 300 ms it took %v", took)
+	}
+	if _, err := b.Exec(t.Context(), "SET LOCAL lock_timeout = 0"); err != nil {
+		t.Fatal(err)
+	}
+	began = time.Now()
+	answers := make(chan error, 2)
+	go func() {
+		_, err := s.EnqueueTx(t.Context(), pgstore.Tx(a), 0, keyed("2"))
+		_ = a.Rollback(context.Background())
+		answers <- err
+	}()
+	go func() {
+		_, err := s.EnqueueTx(t.Context(), pgstore.Tx(b), 0, keyed("1"))
+		_ = b.Rollback(context.Background())
+		answers <- err
+	}()
+	failed := 0
+	for range 2 {
+		if err := <-answers; err != nil {
+			failed++
+		}
+	}
+	if took := time.Since(began); failed != 1 || took > 4*time.Second {
+		t.Errorf("of two that wait for each other %d failed, after %v", failed, took)
+	}
+}

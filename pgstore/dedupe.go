@@ -22,6 +22,7 @@ type dedupeEntry struct {
 	expiresAt driver.Opt[driver.Time]
 	state     driver.State // of the job, as it was loaded
 	parked    bool         // whether the job has a manifest
+	hidden    bool         // whether row-level security hides the job
 
 	// What the transaction makes of it.
 	changed  bool
@@ -39,6 +40,9 @@ func (e *dedupeEntry) holds(now driver.Time, recs records) bool {
 	}
 	if !e.owned {
 		return false
+	}
+	if e.hidden {
+		return true // a job that ends, or goes, frees its key
 	}
 	if rec := recs[e.id]; rec != nil {
 		return !rec.deleted && !rec.state.Terminal()
@@ -78,7 +82,7 @@ func (t *tx) lockKeys(uses map[dedupeKey]keyUse) (map[dedupeKey]*dedupeEntry, er
 			var k dedupeKey
 			var expiresAt *int64
 			var state *int16
-			err := rows.Scan(&k.name, &k.key, &e.id, &e.owned, &expiresAt, &state, &e.parked)
+			err := rows.Scan(&k.name, &k.key, &e.id, &e.owned, &expiresAt, &state, &e.parked, &e.hidden)
 			e.expiresAt, e.state = timeOf(expiresAt), driver.State(orZero(state)) //nolint:gosec // a state
 			entries[k] = e
 			return err

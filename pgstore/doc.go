@@ -10,7 +10,8 @@
 //
 // [Tx] wraps a pgx.Tx, so that jobs are enqueued with the caller's own writes, or not at
 // all. Until the commit, whoever enqueues the same id or dedup key waits for it; nobody
-// else does.
+// else does. Rows of the caller's may reference braid_jobs, with ON DELETE CASCADE or
+// SET NULL, since retention deletes jobs.
 //
 // # Waking
 //

@@ -45,7 +45,7 @@ func requestSize(r *driver.EnqueueRequest) int {
 }
 
 func (s *Store) enqueueChunk(ctx context.Context, p patience, now driver.Time, batch []driver.EnqueueRequest, results []driver.EnqueueResult) error {
-	if s.generateID == nil {
+	if s.generateID == nil && !s.secured {
 		done, err := s.enqueuePlain(ctx, p, now, batch, results)
 		if done || err != nil {
 			return err
@@ -237,6 +237,9 @@ func (e *enqueuing) apply(i int) error {
 	if req.Dedupe != nil {
 		k := e.keys[dedupeKey{req.Name, req.Dedupe.Key}]
 		if k.holds(e.now, nil) {
+			if k.hidden && k.inserted < 0 {
+				return hiddenError("dedup key", req.Dedupe.Key)
+			}
 			e.meet(k, req)
 			e.results[i] = driver.EnqueueResult{ID: k.id, Duplicate: true}
 			return nil
@@ -340,6 +343,9 @@ func (e *enqueuing) insert() error {
 			return err
 		}
 		open = nil
+		if err := e.checkHidden(collided); err != nil {
+			return err
+		}
 		for _, p := range collided {
 			if err := e.collide(p, &open); err != nil {
 				return err
@@ -347,6 +353,37 @@ func (e *enqueuing) insert() error {
 		}
 	}
 	return e.store.outOfIDs()
+}
+
+// checkHidden refuses items whose ids belong to jobs that their caller cannot see.
+func (e *enqueuing) checkHidden(collided []*pendingJob) error {
+	var ids []string
+	for _, p := range collided {
+		if !p.assigned {
+			ids = append(ids, p.id)
+		}
+	}
+	return e.refuseHidden(ids)
+}
+
+// refuseHidden returns an error if row-level security hides one of some jobs, which exist,
+// from the caller: the answer that it is a duplicate would say that the caller's job is
+// there, and it is another's.
+func (t *tx) refuseHidden(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var hidden string
+	t.scan("jobs_hidden", nil, []any{&hidden}, ids)
+	if err := t.send(); err != nil || hidden == "" {
+		return err
+	}
+	return hiddenError("id", hidden)
+}
+
+func hiddenError(field, value string) error {
+	return &driver.InvalidError{Field: field, Value: value, Reason: "belongs to a job that row-level security hides from this role; " +
+		"ids and dedup keys are shared by all who use the store, so put the tenant into them, or enqueue with a role that sees all jobs"}
 }
 
 // collide deals with a job whose id was taken after all.

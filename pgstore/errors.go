@@ -68,7 +68,10 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 		return driver.ErrClosed
 	default:
 	}
-	if ended := ctx.Err(); ended != nil {
+	if ctx.Err() != nil {
+		if isHeld(err) { // nothing was applied, which those who see an end must assume
+			return &driver.StoreError{Op: op, Err: errors.Join(driver.ErrContended, context.Cause(ctx)), Retryable: true}
+		}
 		return context.Cause(ctx)
 	}
 	if isRefusal(err) {

@@ -18,49 +18,72 @@ const (
 	vacuumAfter = 10_000
 )
 
-// folder folds changes of counts and stats into the counts and stats, a second after there was one.
+// folder folds changes of counts and stats into the counts and stats, a second after there
+// was one.
 type folder struct {
-	store *Store
+	store    *Store
+	interval time.Duration
+	step     func() (more bool, err error) // fold
 
 	mu      sync.Mutex
 	running bool
+	again   bool // changes came since the run has begun to fold
 	closed  bool
-	folded  int // since the last vacuum
 	tasks   sync.WaitGroup
+
+	folded int // since the last vacuum; the run's
+}
+
+func newFolder(s *Store) *folder {
+	f := &folder{store: s, interval: foldInterval}
+	f.step = f.fold
+	return f
 }
 
 // begin sees that changes are folded in a while.
 func (f *folder) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.again = true
 	if !f.running && !f.closed {
 		f.running = true
 		f.tasks.Go(f.run)
 	}
 }
 
+// run folds until there is nothing to fold.
 func (f *folder) run() {
-	timer := time.NewTimer(foldInterval)
+	for f.due() {
+		for {
+			// An error leaves the changes where they are, and counted.
+			more, err := f.step()
+			if err != nil || !more {
+				break
+			}
+		}
+	}
+}
+
+// due waits for the time to fold, and reports whether to. If not, the run is over.
+func (f *folder) due() bool {
+	f.mu.Lock()
+	f.running = f.again && !f.closed
+	running := f.running
+	f.mu.Unlock()
+	if !running {
+		return false
+	}
+	timer := time.NewTimer(f.interval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-f.store.closing:
+		return false
 	}
 	f.mu.Lock()
-	f.running = false // what is committed from now on begins anew
+	f.again = false // what is committed from now on may be missed by this round
 	f.mu.Unlock()
-	select {
-	case <-f.store.closing:
-		return
-	default:
-	}
-	for {
-		// An error leaves the changes where they are, and counted.
-		more, err := f.fold()
-		if err != nil || !more {
-			return
-		}
-	}
+	return true
 }
 
 // fold folds some changes, unless another process is at it, and reports whether there

@@ -2,11 +2,14 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/braidmq/braid/driver"
 )
 
 // maxIDCollisions is how many assigned ids may turn out to be taken until an
@@ -137,13 +140,24 @@ func (s *Store) fillIDs(ctx context.Context, on *tx) error {
 		case <-wait:
 			return nil
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return noIDs(context.Cause(ctx))
+		case <-s.closing:
+			return driver.ErrClosed
 		}
 	}
 	defer s.ids.over()
 	if err := s.pipeline(ctx, "Enqueue", 0, draw); err != nil {
-		return err
+		return noIDs(err)
 	}
 	s.ids.put(blocks)
 	return nil
+}
+
+// noIDs says of an enqueue that got no ids that nothing of it was applied.
+func noIDs(err error) error {
+	if errors.Is(err, driver.ErrClosed) {
+		return err
+	}
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return &driver.StoreError{Op: "Enqueue", Err: err, Retryable: ended || driver.Retryable(err)}
 }

@@ -116,14 +116,22 @@ func (m *Migrations) Status(ctx context.Context) ([]MigrationStatus, error) {
 }
 
 // SQL returns the SQL that takes a schema without any of Braid's tables to the newest
-// version, for other tools to run.
+// version, for other tools to run. It makes the schema if need be, in one transaction;
+// where the tool has one of its own, leave BEGIN and COMMIT out.
 func (m *Migrations) SQL() string {
 	steps, err := migrate.Plan(known, nil, len(known))
 	if err != nil {
 		panic(err)
 	}
-	text := createMigrations + ";\n\n" + migrate.Export(steps, note)
-	return m.names.render(text)
+	return "BEGIN;\n\n" + m.names.makeSchema() + ";\n" + m.names.render(createMigrations+";\n\n"+migrate.Export(steps, note)) + "COMMIT;\n"
+}
+
+// makeSchema returns the SQL that makes the schema if it is not there: whoever may only
+// use it need not be allowed to make any.
+func (n names) makeSchema() string {
+	body := "BEGIN IF NOT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = " + quoteText(n.schema) + ") THEN CREATE SCHEMA " +
+		quoteName(n.schema) + "; END IF; END"
+	return "DO " + quoteText(body)
 }
 
 const createMigrations = `CREATE TABLE IF NOT EXISTS @migrations (version int PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`
@@ -183,28 +191,21 @@ func (m *schema) Applied(ctx context.Context) ([]migrate.Applied, error) {
 // Apply implements [migrate.Executor].
 func (m *schema) Apply(ctx context.Context, step migrate.Step) error {
 	if !step.Back {
-		if err := m.makeSchema(ctx); err != nil {
+		if _, err := m.tx.Exec(ctx, m.names.makeSchema(), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 	}
-	for _, text := range []string{createMigrations, step.SQL(), note(step)} {
+	texts := []string{createMigrations, step.SQL(), note(step)}
+	if step.Back && step.Version == 1 {
+		texts = append(texts, "DROP TABLE @migrations")
+	}
+	for _, text := range texts {
 		// The simple protocol takes several statements in one text.
 		if _, err := m.tx.Exec(ctx, m.names.render(text), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// makeSchema makes the schema, which whoever may only use it need not be allowed to.
-func (m *schema) makeSchema(ctx context.Context) error {
-	var exists bool
-	err := m.tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", m.names.schema).Scan(&exists)
-	if err != nil || exists {
-		return err
-	}
-	_, err = m.tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+quoteName(m.names.schema))
-	return err
 }
 
 // prepare brings the tables to this version, if it may, or says why they are not.
@@ -214,9 +215,17 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = migrate.Check(known, applied, fmt.Sprintf("braid migrate up --store 'postgres://…?schema=%s', or open it with WithMigrate", s.schema))
+	err = migrate.Check(known, applied, s.hint())
 	if s.migrate && errors.Is(err, migrate.ErrPending) {
 		_, err = migrate.Up(ctx, schema, known)
 	}
 	return err
+}
+
+// hint says what to run where migrations are pending.
+func (s *Store) hint() string {
+	if s.prefix != defaultPrefix { // which the command does not know
+		return "the SQL of pgstore.OpenMigrations with the same WithSchema and WithTablePrefix, or open it with WithMigrate"
+	}
+	return fmt.Sprintf("braid migrate up --store 'postgres://…?schema=%s', or open it with WithMigrate", s.schema)
 }

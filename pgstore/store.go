@@ -25,6 +25,8 @@ type Store struct {
 	pool       *pgxpool.Pool
 	ownsPool   bool
 	location   string
+	database   string // what no other database is likely to have
+	secured    bool   // whether row-level security may hide jobs from the store's own role
 	statements map[statement]string
 
 	ids     idStock
@@ -32,7 +34,7 @@ type Store struct {
 	fastAck fastAck
 	growth  growth
 	hub     *hub
-	folder  folder
+	folder  *folder
 	heads   heads
 
 	closing chan struct{} // closed by Close
@@ -159,7 +161,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	config := pool.Config().ConnConfig
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
-	s.folder.store = s
+	s.folder = newFolder(s)
 	s.heads = newHeads(s)
 	return s
 }
@@ -177,7 +179,7 @@ func (s *Store) start(ctx context.Context) error {
 		return openError(err)
 	}
 	s.statements = renderStatements(s.names, s.columns)
-	return nil
+	return openError(s.pool.QueryRow(ctx, s.sql("database")).Scan(&s.database, &s.secured))
 }
 
 // openError is what Open says of an error.

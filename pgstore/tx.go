@@ -135,6 +135,8 @@ const (
 	transactTries = 12
 	// collisionPause bounds the rest before the second try; later ones grow.
 	collisionPause = 2 * time.Millisecond
+	// maxPauseDoublings bounds how the rests grow.
+	maxPauseDoublings = 8
 	// rollbackTimeout bounds a rollback.
 	rollbackTimeout = 5 * time.Second
 )
@@ -162,10 +164,16 @@ func (p patience) again(ctx context.Context, err error, try int) bool {
 	case p == hasty && held:
 		return false
 	case p == polite && held:
-		return rest(ctx, try+politeTries)
+		// The last try must be over when ctx ends, so that it is known that it failed.
+		deadline, bounded := ctx.Deadline()
+		return (!bounded || time.Until(deadline) > lastTry) && rest(ctx, try+politeTries)
 	}
 	return try < transactTries && rest(ctx, try)
 }
+
+// lastTry is how long before its context ends a polite transaction gives up: the longest
+// rest and a try.
+const lastTry = collisionPause<<maxPauseDoublings + 200*time.Millisecond
 
 // politeTries is how much longer the rests of polite transactions are, as if so many
 // tries had gone before.
@@ -304,7 +312,7 @@ func (s *Store) read(ctx context.Context, op string, work func(t *tx) error) err
 
 // rest sleeps before another try, and reports whether to make one.
 func rest(ctx context.Context, try int) bool {
-	timer := time.NewTimer(rand.N(collisionPause << min(try, 8)))
+	timer := time.NewTimer(rand.N(collisionPause << min(try, maxPauseDoublings)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

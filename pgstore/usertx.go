@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -16,12 +17,12 @@ import (
 func Tx(tx pgx.Tx) driver.Tx { return driver.Tx{Handle: tx} }
 
 // EnqueueTx implements [driver.TxProducer]. A failed call leaves nothing of its own
-// in the transaction, which goes on.
+// in the transaction, which goes on; unless ctx ends while the server is at it: then pgx
+// closes the connection, as it does for any statement, and the transaction is rolled back.
 func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
 	own, ok := tx.Handle.(pgx.Tx)
 	if !ok || own == nil {
-		return nil, &driver.InvalidError{Field: "transaction", Value: fmt.Sprintf("%T", tx.Handle),
-			Reason: "is not one of Postgres; pass pgstore.Tx with a pgx.Tx on the store's database"}
+		return nil, foreign(tx.Handle)
 	}
 	if err := s.serves(ctx); err != nil {
 		return nil, err
@@ -36,7 +37,10 @@ func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, ba
 			s.folder.begin()
 			return results, nil
 		}
-		if try == transactTries || !isCollision(err) || !rest(ctx, try) {
+		// What the server refuses it refuses again in the same transaction, or after a wait
+		// that the caller has bounded.
+		again := errors.Is(err, errCollision) || errors.Is(err, errHeld)
+		if try == transactTries || !again || !rest(ctx, try) {
 			return nil, s.storeError(ctx, "EnqueueTx", err, false)
 		}
 	}
@@ -48,10 +52,11 @@ func (s *Store) enqueueIn(ctx context.Context, own pgx.Tx, now driver.Time, batc
 	if err != nil {
 		return err
 	}
+	var database string
 	err = func() error {
 		t := newTx(ctx, s, saved, now)
 		var before [5]string
-		t.scan("settings_read", nil, []any{&before[0], &before[1], &before[2], &before[3], &before[4]})
+		t.scan("settings_read", nil, []any{&before[0], &before[1], &before[2], &before[3], &before[4], &database})
 		t.exec("settings")
 		if err := t.enqueue(batch, results); err != nil {
 			return err
@@ -69,6 +74,9 @@ func (s *Store) enqueueIn(ctx context.Context, own pgx.Tx, now driver.Time, batc
 		t.exec("settings_restore", before[0], before[1], before[2], before[3], before[4])
 		return t.send()
 	}()
+	if database != "" && database != s.database {
+		err = foreign(own)
+	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 		defer cancel()
@@ -76,4 +84,10 @@ func (s *Store) enqueueIn(ctx context.Context, own pgx.Tx, now driver.Time, batc
 		return err
 	}
 	return saved.Commit(ctx)
+}
+
+// foreign refuses what is no transaction on the store's database.
+func foreign(handle any) error {
+	return &driver.InvalidError{Field: "transaction", Value: fmt.Sprintf("%T", handle),
+		Reason: "is not one on the store's database; pass pgstore.Tx with a pgx.Tx that was begun there, such as of Store.Pool"}
 }

@@ -2,6 +2,10 @@ package pgstore_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 
 	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/testserver"
 	"github.com/braidmq/braid/pgstore"
 )
 
@@ -169,5 +174,110 @@ func TestOnlyWhoCollidesWithAnOpenTransactionWaits(t *testing.T) {
 	}
 	if counts, err := s.Counts(t.Context(), ""); err != nil || counts.Waiting != callers*each+1 {
 		t.Errorf("%+v, %v", counts, err)
+	}
+}
+
+// A transaction on another database is refused, though that has tables of Braid, too.
+func TestATransactionOfAnotherDatabaseIsRefused(t *testing.T) {
+	schema, pool := ownSchema(t)
+	s := newStore(t, pool, pgstore.WithSchema(schema))
+	name := fmt.Sprintf("another_%d", os.Getpid())
+	mustExec(t, pool, "CREATE DATABASE "+name)
+	t.Cleanup(func() {
+		if _, err := pool.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	address, err := url.Parse(testserver.SharedPostgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.Path = "/" + name
+	another, err := pgstore.Open(t.Context(), address.String(), pgstore.WithSchema(schema), pgstore.WithMigrate(), pgstore.WithLogger(quiet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer another.Close()
+	tx, err := another.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.EnqueueTx(t.Context(), pgstore.Tx(tx), 0, []driver.EnqueueRequest{job("")}); !errors.Is(err, driver.ErrInvalid) {
+		t.Errorf("EnqueueTx: %v", err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := another.Counts(t.Context(), ""); err != nil || counts != (driver.Counts{}) {
+		t.Errorf("the other database has %+v, %v", counts, err)
+	}
+}
+
+// Under row-level security an enqueue whose id or key is another tenant's is refused, and
+// not answered with a job that its caller cannot see.
+func TestAnIDOrKeyOfAHiddenJobIsRefused(t *testing.T) {
+	schema, pool := ownSchema(t)
+	newStore(t, pool, pgstore.WithSchema(schema))
+	quoted, role := pgx.Identifier{schema}.Sanitize(), fmt.Sprintf("tenant_%d", os.Getpid())
+	mustExec(t, pool, "ALTER TABLE "+quoted+".braid_jobs ADD COLUMN tenant text")
+	mustExec(t, pool, "CREATE ROLE "+role)
+	t.Cleanup(func() {
+		if _, err := pool.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
+			t.Error(err)
+		}
+	})
+	mustExec(t, pool, "GRANT USAGE ON SCHEMA "+quoted+" TO "+role+"; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "+quoted+" TO "+role+
+		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA "+quoted+" TO "+role+"; ALTER TABLE "+quoted+".braid_jobs ENABLE ROW LEVEL SECURITY"+
+		"; CREATE POLICY own ON "+quoted+".braid_jobs USING (tenant = current_setting('app.tenant', true))")
+	s := newStore(t, pool, pgstore.WithSchema(schema), pgstore.WithMetadataColumns(map[string]string{"tenant": "tenant"}))
+	enqueueAs := func(tenant, id, key string, replace bool) (driver.EnqueueResult, error) {
+		t.Helper()
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback(context.Background()) }()
+		if _, err := tx.Exec(t.Context(), "SET LOCAL ROLE "+role+"; SET LOCAL app.tenant = '"+tenant+"'"); err != nil {
+			t.Fatal(err)
+		}
+		j := job(id)
+		j.Metadata = map[string]string{"tenant": tenant}
+		if key != "" {
+			j.Dedupe = &driver.Dedupe{Key: key, Replace: replace}
+		}
+		results, err := s.EnqueueTx(t.Context(), pgstore.Tx(tx), 0, []driver.EnqueueRequest{j})
+		if err != nil {
+			return driver.EnqueueResult{}, err
+		}
+		return results[0], tx.Commit(t.Context())
+	}
+	for _, c := range []struct {
+		tenant, id, key string
+		replace         bool
+		duplicate       bool
+		refused         string
+	}{
+		{tenant: "a", key: "k"},
+		{tenant: "a", key: "k", duplicate: true},
+		{tenant: "b", key: "k", refused: "dedup key"},
+		{tenant: "b", key: "k", replace: true, refused: "dedup key"},
+		{tenant: "a", key: "k", replace: true, duplicate: true},
+		{tenant: "b", id: "named"},
+		{tenant: "b", id: "named", duplicate: true},
+		{tenant: "a", id: "named", refused: "id"},
+		{tenant: "a", id: "named", key: "fresh", refused: "id"},
+		{tenant: "a", key: "fresh"},
+	} {
+		result, err := enqueueAs(c.tenant, c.id, c.key, c.replace)
+		var invalid *driver.InvalidError
+		if errors.As(err, &invalid) != (c.refused != "") || invalid != nil && invalid.Field != c.refused || invalid == nil && err != nil || result.Duplicate != c.duplicate {
+			t.Errorf("%+v: %+v, %v", c, result, err)
+		}
+	}
+	if counts, err := s.Counts(t.Context(), ""); err != nil || counts.Waiting != 3 {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	if err := s.CheckInvariants(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
