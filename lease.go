@@ -49,8 +49,8 @@ func (c *Client) Lease(ctx context.Context, req LeaseRequest) ([]LeasedJob, erro
 		if err != nil {
 			return nil, err
 		}
-		c.shared.leasing.tell(c, req)
 		jobs, err := c.leased(ctx, result.Jobs, token)
+		c.shared.leasing.claimed(c, req, jobs)
 		if err != nil || len(jobs) > 0 {
 			return jobs, err
 		}
@@ -233,6 +233,7 @@ func (c *Client) ExtendLeases(ctx context.Context, locks []Lock, d time.Duration
 	if o := c.shared.metrics.observer(c.store.name); o != nil && len(result.Lost) > 0 {
 		o.LocksLost(len(result.Lost))
 	}
+	c.shared.leasing.extended(c, locks, result.Lost, d)
 	return LeaseState{Lost: result.Lost, CancelRequested: result.CancelRequested}, nil
 }
 

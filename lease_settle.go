@@ -159,7 +159,9 @@ func (c *Client) settlementAck(s Settlement, job *driver.Job) (driver.Ack, error
 func (c *Client) settled(now driver.Time, acks []driver.Ack, position []int, records []*driver.Job, results []SettleResult) {
 	var ends []engine.RunEnd
 	lost, childEnded := 0, false
+	locks := make([]driver.Lock, len(acks))
 	for n, ack := range acks {
+		locks[n] = driver.Lock{ID: ack.ID, Token: ack.Token}
 		job, result := records[position[n]], results[position[n]]
 		if result.Err != nil {
 			lost++
@@ -172,6 +174,7 @@ func (c *Client) settled(now driver.Time, acks []driver.Ack, position []int, rec
 			Wait: max(0, started.Sub(job.RunAt).Std()), Run: max(0, now.Sub(started).Std()),
 		})
 	}
+	c.shared.leasing.ended(c, locks)
 	if o := c.shared.metrics.observer(c.store.name); o != nil {
 		o.RunsEnded(ends)
 		if lost > 0 {

@@ -65,7 +65,7 @@ func (c *Client) RunSchedule(ctx context.Context, key string) (*Handle[json.RawM
 	if err != nil {
 		return nil, within(err, "run schedule %q", key)
 	}
-	return newHandle[json.RawMessage](c, result), nil
+	return new(handleOf[json.RawMessage](c.target(), result)), nil
 }
 
 // Upcoming returns the next n slots of the schedule, in its zone, the first being

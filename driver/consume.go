@@ -112,6 +112,9 @@ type Lock struct {
 type HeartbeatResult struct {
 	Lost            []string // ids that are not active under their token any more
 	CancelRequested []string // ids with a pending cancel; extended all the same
+	// Contended are ids that are active under their token, but could not be extended now,
+	// since somebody's open transaction has them locked. Most stores have none.
+	Contended []string
 }
 
 // RecoverRequest bounds a stall recovery.

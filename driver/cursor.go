@@ -51,3 +51,26 @@ func (r *ListRequest) Position() (Opt[ListPosition], error) {
 	}
 	return Some(p), nil
 }
+
+// childCursorVersion begins every encoded child cursor.
+const childCursorVersion = 'c'
+
+// ChildCursor encodes the place behind a child in a page of children, the same for
+// every store.
+func ChildCursor(childKey string) string {
+	return base64.RawURLEncoding.EncodeToString(append([]byte{childCursorVersion}, childKey...))
+}
+
+// ParseChildCursor returns the key of the child behind which a page goes on: "" if there
+// is no cursor, an [*InvalidError] if it is none.
+func ParseChildCursor(cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < 2 || raw[0] != childCursorVersion {
+		return "", &InvalidError{Field: "cursor", Value: cursor,
+			Reason: "is not a cursor that a page of children returned"}
+	}
+	return string(raw[1:]), nil
+}

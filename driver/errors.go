@@ -28,8 +28,8 @@ var (
 	// ErrFormatTooNew: the store was written by a newer version of Braid.
 	ErrFormatTooNew = errors.New("braid: the store's format is newer than this program")
 	// ErrContended: an item of a grouped batch collides with another transaction that is
-	// still open. Nothing of what the error is about was applied; sent one by one, only
-	// the item that collides waits.
+	// still open. Nothing of what the error is about was applied; sent one by one, or again
+	// later, only the item that collides waits.
 	ErrContended = errors.New("braid: an item collides with an open transaction")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("braid: the store is closed")
@@ -98,7 +98,7 @@ type PartialError struct {
 }
 
 func (e *PartialError) Error() string {
-	text := fmt.Sprintf("%v (of the batch, the first %d items were applied", e.Err, e.Applied)
+	text := fmt.Sprintf("%v (items of the batch that were applied: the first %d", e.Err, e.Applied)
 	if e.Unknown > 0 {
 		text += fmt.Sprintf("; the outcome of the next %d is unknown", e.Unknown)
 	}

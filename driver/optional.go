@@ -72,3 +72,12 @@ type GroupedProducer interface {
 	// still open, its chunk applies nothing and the error matches [ErrContended].
 	EnqueueGrouped(ctx context.Context, now Time, batch []EnqueueRequest) ([]EnqueueResult, error)
 }
+
+// GroupedConsumer is the power to settle the runs of a batch without those whose jobs
+// belong to somebody else for the moment.
+type GroupedConsumer interface {
+	// AckGrouped is [Consumer].Ack, but does not wait for transactions of somebody's that
+	// are still open. Nothing of an item that would have to is applied, and its Err matches
+	// [ErrContended]: it is to be sent again.
+	AckGrouped(ctx context.Context, now Time, batch []Ack) ([]AckResult, error)
+}

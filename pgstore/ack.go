@@ -6,45 +6,89 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Ack implements [driver.Consumer].
 func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	return s.ackAll(ctx, patient, now, batch)
+}
+
+// AckGrouped implements [driver.GroupedConsumer].
+func (s *Store) AckGrouped(ctx context.Context, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
+	return s.ackAll(ctx, hasty, now, batch)
+}
+
+func (s *Store) ackAll(ctx context.Context, p patience, now driver.Time, batch []driver.Ack) ([]driver.AckResult, error) {
 	results := make([]driver.AckResult, len(batch))
 	if len(batch) == 0 {
 		return results, s.serves(ctx)
 	}
 	trims := len(batch) + trimsBeyondBatch
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
-		if err := s.ackChunk(ctx, now, batch[from:to], results[from:to], &trims); err != nil {
-			return results[:from], partial(from, err)
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
+		if err := s.ackChunk(ctx, p, now, batch[from:to], results[from:to], &trims); err != nil {
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}
 	return results, nil
 }
 
-func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
-	left, err := s.ackPlain(ctx, now, batch, results)
+func (s *Store) ackChunk(ctx context.Context, p patience, now driver.Time, batch []driver.Ack, results []driver.AckResult, trims *int) error {
+	left, err := s.ackPlain(ctx, p, now, batch, results)
+	if p == hasty && errors.Is(err, driver.ErrContended) {
+		left, err = allOf(batch), nil
+	}
 	if len(left) == 0 || err != nil {
 		return err
 	}
-	ids := make([]string, len(left))
-	for n, i := range left {
+	err = s.ackSome(ctx, p, now, batch, left, results, trims)
+	if p != hasty || !errors.Is(err, driver.ErrContended) {
+		return err
+	}
+	// Not a job, which is left out alone, but what hangs on one belongs to somebody else.
+	for _, i := range left {
+		err := s.ackSome(ctx, p, now, batch, []int{i}, results, trims)
+		switch {
+		case errors.Is(err, driver.ErrContended):
+			results[i] = driver.AckResult{Err: err}
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// ackSome settles some runs of a batch in one transaction. If it is hasty, those whose jobs
+// others have locked are refused with driver.ErrContended.
+func (s *Store) ackSome(ctx context.Context, p patience, now driver.Time, batch []driver.Ack, which []int, results []driver.AckResult, trims *int) error {
+	ids := make([]string, len(which))
+	for n, i := range which {
 		ids[n] = batch[i].ID
 	}
 	budget := *trims
-	return s.transact(ctx, "Ack", now, func(t *tx) error {
+	return s.transactAs(ctx, p, "Ack", now, func(t *tx) error {
 		*trims = budget
 		t.trims = trims
-		recs, err := t.load(ids)
+		var recs records
+		var held map[string]bool
+		var err error
+		if p == hasty {
+			recs, held, err = t.loadFree(ids)
+		} else {
+			recs, err = t.load(ids)
+		}
 		if err != nil {
 			return err
 		}
-		for _, i := range left {
+		for _, i := range which {
+			if held[batch[i].ID] {
+				results[i] = driver.AckResult{Err: s.storeError(ctx, "Ack", errHeld, false)}
+				continue
+			}
 			state, err := t.ack(recs[batch[i].ID], &batch[i])
-			if err != nil && !isItemRefusal(err) {
+			if err != nil && !storekit.IsItemRefusal(err) {
 				return err
 			}
 			results[i] = driver.AckResult{State: state, Err: err}
@@ -54,12 +98,13 @@ func (s *Store) ackChunk(ctx context.Context, now driver.Time, batch []driver.Ac
 	})
 }
 
-// isItemRefusal reports whether an error refuses one item of a batch, of which then
-// nothing was applied.
-func isItemRefusal(err error) bool {
-	var state *driver.StateError
-	return errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrLockLost) ||
-		errors.Is(err, driver.ErrInvalid) || errors.As(err, &state)
+// allOf returns the places of all items.
+func allOf(batch []driver.Ack) []int {
+	all := make([]int, len(batch))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // ack settles one run.
@@ -120,18 +165,4 @@ func (t *tx) putOff(rec *record, delay driver.Millis) (driver.State, error) {
 		state = driver.Delayed
 	}
 	return state, t.sendBack(rec, t.now.Add(delay), state, true)
-}
-
-// chunkEnd returns the end of the chunk that begins at from: as many items as one
-// transaction may take, by number and by size. A larger item goes alone.
-func chunkEnd(from, total, most int, size func(i int) int) int {
-	bytes := 0
-	to := from
-	for ; to < total && to-from < most; to++ {
-		bytes += size(to)
-		if bytes > driver.ChunkBytes && to > from {
-			break
-		}
-	}
-	return to
 }

@@ -21,17 +21,10 @@ const skipAfterMiss = 20
 // jobs are plain: nothing follows from their end but that their dedup keys are free.
 // It returns which items are left to be settled in the general way: all of them if one
 // was not plain, and else those whose row was changed by somebody else meanwhile.
-func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ack, results []driver.AckResult) (left []int, err error) {
-	all := func() []int {
-		every := make([]int, len(batch))
-		for i := range every {
-			every[i] = i
-		}
-		return every
-	}
+func (s *Store) ackPlain(ctx context.Context, p patience, now driver.Time, batch []driver.Ack, results []driver.AckResult) (left []int, err error) {
 	if s.fastAck.skip.Load() > 0 {
 		s.fastAck.skip.Add(-1)
-		return all(), nil
+		return allOf(batch), nil
 	}
 	n := len(batch)
 	ids, tokens, states, exits := make([]string, n), make([]string, n), make([]int16, n), make([]*string, n)
@@ -44,10 +37,10 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 		case driver.AckFail:
 			state = driver.Failed
 		default:
-			return all(), nil
+			return allOf(batch), nil
 		}
 		if _, again := seen[a.ID]; again {
-			return all(), nil
+			return allOf(batch), nil
 		}
 		seen[a.ID] = struct{}{}
 		ids[i], tokens[i], states[i], exits[i] = a.ID, a.Token, int16(state), optionalBytes(a.Exit)
@@ -55,7 +48,7 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 	}
 	plain := true
 	statement := statement("ack_plain")
-	err = s.pipeline(ctx, "Ack", now, func(t *tx) {
+	err = s.pipelineAs(ctx, p, "Ack", now, func(t *tx) {
 		plain, left = true, nil
 		t.counted = true
 		if s.deleteFinished {
@@ -83,7 +76,7 @@ func (s *Store) ackPlain(ctx context.Context, now driver.Time, batch []driver.Ac
 	})
 	if err == nil && !plain {
 		s.fastAck.skip.Store(skipAfterMiss)
-		return all(), nil
+		return allOf(batch), nil
 	}
 	return left, err
 }

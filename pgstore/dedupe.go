@@ -3,6 +3,7 @@ package pgstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +14,8 @@ import (
 // dedupeKey is a dedup key within its scope.
 type dedupeKey struct{ name, key string }
 
-// dedupeEntry says which job a key belongs to. It is locked until the transaction ends.
+// dedupeEntry says which job a key belongs to. It is locked until the transaction ends,
+// unless it merely holds.
 type dedupeEntry struct {
 	id        string // empty: nobody has taken the key yet
 	owned     bool   // whether that job is there
@@ -44,25 +46,34 @@ func (e *dedupeEntry) holds(now driver.Time, recs records) bool {
 	return e.state != 0 && !e.state.Terminal()
 }
 
-// dedupeRaces is how often the entries of keys may vanish between the statement that
-// sees that they are there and the one that locks them.
+// dedupeRaces is how often the entries of keys may vanish, or stop holding, between the
+// statements that make, lock and read them.
 const dedupeRaces = 20
 
-// lockKeys loads and locks the entries of keys, in order, and makes those that are not
-// there. Whoever holds one uncommitted is waited for.
-func (t *tx) lockKeys(keys []dedupeKey) (map[dedupeKey]*dedupeEntry, error) {
-	slices.SortFunc(keys, func(a, b dedupeKey) int {
+// keyUse is what an item wants to do with a key that holds, beside learning whose it is.
+type keyUse struct{ replaces, extends bool }
+
+// lockKeys loads the entries of keys, and makes those that are not there. It locks, in
+// order, those that the uses may change: who has one of them uncommitted is waited for.
+func (t *tx) lockKeys(uses map[dedupeKey]keyUse) (map[dedupeKey]*dedupeEntry, error) {
+	keys := slices.SortedFunc(maps.Keys(uses), func(a, b dedupeKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.key, b.key))
 	})
-	keys = slices.Compact(keys)
-	names, texts := make([]string, len(keys)), make([]string, len(keys))
+	n := len(keys)
+	names, texts, replaces, extends := make([]string, n), make([]string, n), make([]bool, n), make([]bool, n)
 	for i, k := range keys {
-		names[i], texts[i] = k.name, k.key
+		names[i], texts[i], replaces[i], extends[i] = k.name, k.key, uses[k].replaces, uses[k].extends
 	}
-	entries := make(map[dedupeKey]*dedupeEntry, len(keys))
 	for range dedupeRaces {
+		entries, locked := make(map[dedupeKey]*dedupeEntry, n), make(map[dedupeKey]bool, n)
 		t.exec("dedupe_reserve", names, texts)
 		t.query("dedupe_lock", func(rows pgx.Rows) error {
+			var k dedupeKey
+			err := rows.Scan(&k.name, &k.key)
+			locked[k] = true
+			return err
+		}, names, texts, replaces, extends, t.now)
+		t.query("dedupe_look", func(rows pgx.Rows) error {
 			e := &dedupeEntry{inserted: -1}
 			var k dedupeKey
 			var expiresAt *int64
@@ -75,11 +86,26 @@ func (t *tx) lockKeys(keys []dedupeKey) (map[dedupeKey]*dedupeEntry, error) {
 		if err := t.send(); err != nil {
 			return nil, err
 		}
-		if len(entries) == len(keys) {
+		complete := len(entries) == n
+		for k, e := range entries {
+			complete = complete && (locked[k] || !e.mayChange(t.now, uses[k]))
+		}
+		if complete {
 			return entries, nil
 		}
 	}
 	return nil, errCollision
+}
+
+// mayChange reports whether a use may change the entry, or the job that it names.
+func (e *dedupeEntry) mayChange(now driver.Time, use keyUse) bool {
+	_, window := e.expiresAt.Get()
+	return !e.holds(now, nil) || use.extends && window || use.replaces && e.replaceable()
+}
+
+// replaceable reports whether a dedup replace may rewrite the entry's job.
+func (e *dedupeEntry) replaceable() bool {
+	return e.owned && e.state == driver.Delayed && !e.parked
 }
 
 // saveKeys queues what became of locked entries; those that nobody has taken go.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // ErrNoTables is matched when the tables are not there (any more): the schema was
@@ -39,14 +40,20 @@ func sqlState(err error) string {
 // errCollision makes a transaction begin again: what it had read is not so any more.
 var errCollision = errors.New("another transaction was quicker")
 
+// errHeld is that somebody else has a row locked that the transaction does not wait for.
+var errHeld = errors.New("another transaction has the job")
+
+// isHeld reports whether a transaction failed because another one holds what it needs.
+func isHeld(err error) bool { return sqlState(err) == codeLockNotThere || errors.Is(err, errHeld) }
+
 // isCollision reports whether a transaction failed for another one, so that nothing of
 // it was applied and it may succeed if it is tried again.
 func isCollision(err error) bool {
 	switch sqlState(err) {
-	case codeSerialization, codeDeadlock, codeLockNotThere:
+	case codeSerialization, codeDeadlock:
 		return true
 	}
-	return errors.Is(err, errCollision)
+	return isHeld(err) || errors.Is(err, errCollision)
 }
 
 // storeError is what callers get for an error of the operation op. The typed refusals
@@ -75,12 +82,14 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 	switch {
 	case code == codeNoTable:
 		failure.Err = errors.Join(ErrNoTables, err)
+	case isHeld(err):
+		failure.Err, failure.Retryable = errors.Join(driver.ErrContended, err), true
+	case errors.Is(err, errCollision):
+		failure.Retryable = true
 	case code == "":
 		// The network, or a server that is not there.
 		failure.Retryable = true
 		failure.OutcomeUnknown = changing && wasSent(err)
-	case code == codeLockNotThere:
-		failure.Err, failure.Retryable = errors.Join(driver.ErrContended, err), true
 	case retryableCode(code):
 		failure.Retryable = true
 		// A server that goes down may have committed before it said so.
@@ -110,25 +119,4 @@ func retryableCode(code string) bool {
 	return code == codeReadOnly
 }
 
-func isRefusal(err error) bool {
-	var known *driver.StoreError
-	var state *driver.StateError
-	var partial *driver.PartialError
-	for _, sentinel := range []error{
-		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, migrate.ErrPending,
-	} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
-}
-
-// partial wraps err so that it tells that the first done items were applied.
-func partial(done int, err error) error {
-	if done == 0 || err == nil {
-		return err
-	}
-	return &driver.PartialError{Applied: done, Err: err}
-}
+func isRefusal(err error) bool { return storekit.IsRefusal(err, migrate.ErrPending) }

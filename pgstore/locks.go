@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,30 +21,49 @@ func (s *Store) Heartbeat(ctx context.Context, now driver.Time, locks []driver.L
 		for i, lock := range part {
 			ids[i], tokens[i] = lock.ID, lock.Token
 		}
-		var held map[driver.Lock]bool // whether a cancel is requested
-		err := s.pipeline(ctx, "Heartbeat", now, func(t *tx) {
-			held = make(map[driver.Lock]bool, len(part))
-			t.query("locks_extend", func(rows pgx.Rows) error {
-				var lock driver.Lock
-				var requested bool
-				err := rows.Scan(&lock.ID, &lock.Token, &requested)
-				held[lock] = requested
-				return err
-			}, ids, tokens, now.Add(duration))
-		})
+		held, err := s.extend(ctx, now, ids, tokens, now.Add(duration))
 		if err != nil {
 			return result, err
 		}
 		for _, lock := range part {
-			switch requested, ok := held[lock]; {
+			state, ok := held[lock]
+			switch {
 			case !ok:
 				result.Lost = append(result.Lost, lock.ID)
-			case requested:
+			case state.cancelRequested:
 				result.CancelRequested = append(result.CancelRequested, lock.ID)
+			}
+			if ok && !state.extended {
+				result.Contended = append(result.Contended, lock.ID)
 			}
 		}
 	}
 	return result, nil
+}
+
+// heldLock is what a heartbeat learns of a lock.
+type heldLock struct{ cancelRequested, extended bool }
+
+// extend extends locks and returns those that are held. Jobs that others have locked it
+// leaves out: the locks of the others must not run out for them.
+func (s *Store) extend(ctx context.Context, now driver.Time, ids, tokens []string, until driver.Time) (held map[driver.Lock]heldLock, err error) {
+	try := func(p patience, st statement) error {
+		return s.pipelineAs(ctx, p, "Heartbeat", now, func(t *tx) {
+			held = make(map[driver.Lock]heldLock, len(ids))
+			t.query(st, func(rows pgx.Rows) error {
+				var lock driver.Lock
+				var state heldLock
+				err := rows.Scan(&lock.ID, &lock.Token, &state.cancelRequested, &state.extended)
+				held[lock] = state
+				return err
+			}, ids, tokens, until)
+		})
+	}
+	err = try(hasty, "locks_extend")
+	if errors.Is(err, driver.ErrContended) {
+		err = try(patient, "locks_extend_free")
+	}
+	return held, err
 }
 
 // RecoverStalled implements [driver.Consumer].

@@ -145,10 +145,12 @@ type schema struct {
 }
 
 // Locked implements [migrate.Executor]. The lock is the transaction's, so that it works
-// behind a pooler.
+// behind a pooler. It is one for all prefixes, since they share the schema; and what is
+// done under it must see what was committed before it was taken, whatever isolation the
+// database has by default.
 func (m *schema) Locked(ctx context.Context, work func(ctx context.Context) error) (err error) {
-	return pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", m.names.lockKey("migrate")); err != nil {
+	return pgx.BeginTxFunc(ctx, m.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", names{schema: m.names.schema}.lockKey("migrate")); err != nil {
 			return err
 		}
 		m.tx = tx
@@ -201,7 +203,7 @@ func (m *schema) makeSchema(ctx context.Context) error {
 	if err != nil || exists {
 		return err
 	}
-	_, err = m.tx.Exec(ctx, "CREATE SCHEMA "+quoteName(m.names.schema))
+	_, err = m.tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+quoteName(m.names.schema))
 	return err
 }
 

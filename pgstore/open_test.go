@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -123,21 +124,85 @@ func TestAMigrationThatWasChangedIsRefused(t *testing.T) {
 }
 
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
-	schema, _ := ownSchema(t)
-	var opening sync.WaitGroup
-	for range 8 {
-		opening.Go(func() {
-			s, err := pgstore.Open(t.Context(), testserver.SharedPostgres(t), pgstore.WithSchema(schema), pgstore.WithMigrate(), pgstore.WithLogger(quiet))
-			if err != nil {
-				t.Error(err)
-				return
+	for _, isolation := range []string{"read committed", "serializable"} {
+		t.Run(isolation, func(t *testing.T) {
+			schema, _ := ownSchema(t)
+			address := testserver.SharedPostgres(t) + "&default_transaction_isolation=" + url.PathEscape(isolation)
+			var opening sync.WaitGroup
+			for i := range 12 {
+				opening.Go(func() {
+					s, err := pgstore.Open(t.Context(), address, pgstore.WithSchema(schema), pgstore.WithTablePrefix(fmt.Sprint("store", i%2, "_")),
+						pgstore.WithMigrate(), pgstore.WithLogger(quiet))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				})
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			opening.Wait()
 		})
 	}
-	opening.Wait()
+}
+
+// The schema is found in every form that pgx takes, and takes nothing from the other
+// parameters.
+func TestTheSchemaOfAURLLeavesTheRestAlone(t *testing.T) {
+	shared, err := url.Parse(testserver.SharedPostgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := connect(t, shared.String())
+	schema, _ := ownSchema(t)
+	user := fmt.Sprintf("urls_%d", os.Getpid())
+	mustExec(t, pool, "CREATE ROLE "+user+" LOGIN SUPERUSER PASSWORD 'a#b'")
+	t.Cleanup(func() {
+		if _, err := pool.Exec(context.Background(), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user); err != nil {
+			t.Error(err)
+		}
+	})
+	host, port, database := shared.Hostname(), shared.Port(), strings.Trim(shared.Path, "/")
+	at := host + ":" + port + "/" + database
+	for address, want := range map[string]string{
+		"postgres://" + user + ":a%23b@" + at + "?sslmode=disable&application_name=my%20app&options=-c%20statement_timeout%3D3000&schema=" + url.PathEscape(schema): "my app 3s",
+		"POSTGRES://" + user + ":a%23b@" + at + "?schema=" + url.PathEscape(schema) + "&sslmode=disable":                                                            "braid 0",
+		fmt.Sprintf("host=%s port=%s user=%s password='a#b' dbname=%s sslmode=disable schema='%s'", host, port, user, database, schema):                             "braid 0",
+	} {
+		s, err := pgstore.Open(t.Context(), address, pgstore.WithMigrate(), pgstore.WithLogger(quiet))
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if !strings.HasSuffix(s.Info().Location, "schema "+schema) {
+			t.Errorf("%s: opened %s", address, s.Info().Location)
+		}
+		if got := scanOne[string](t, s.Pool(), "SELECT current_setting('application_name') || ' ' || current_setting('statement_timeout')"); got != want {
+			t.Errorf("%s: the session has %q", address, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Which part of a malformed URL is the password, nobody knows.
+func TestAMalformedURLIsNotShown(t *testing.T) {
+	for _, address := range []string{
+		"postgres://user:SECRET/pa55@127.0.0.1:1/one", "postgres://user:SECRET%zzpa55@127.0.0.1:1/one",
+		"postgres://user:SECRET@127.0.0.1:abc/one", "postgres://user:SECRET@127.0.0.1:1/one?sslmode=bogus", "postgres://user:SECRET@127.0.0.1:1/one?pool_max_conns=x",
+		"host=x password=SECRET port=abc", "host=x password = SECRET port=abc", `host=x password='SEC\'SECRET' port=abc`, "host=x password=SECRET port",
+		"user:SECRET@127.0.0.1", "postgres:user:SECRET@127.0.0.1", "postgres//user:SECRET@127.0.0.1/one", "mysql://user:SECRET@127.0.0.1",
+	} {
+		_, err := pgstore.Open(t.Context(), address)
+		if !errors.Is(err, driver.ErrInvalid) || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "pa55") {
+			t.Errorf("%s: %v", address, err)
+		}
+		if !strings.Contains(fmt.Sprint(err), "postgres://user:password@host") {
+			t.Errorf("%s: %v does not say what to write", address, err)
+		}
+	}
 }
 
 // The SQL for other migrators makes the same tables as the migrations do.
@@ -214,9 +279,9 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("the option of %s: %v", name, err)
 		}
 	}
-	for _, url := range []string{"mysql://x", "postgres://x:port", "postgres://ann:hunter2@x/y?schema="} {
-		if _, err := pgstore.Open(t.Context(), url); !errors.Is(err, driver.ErrInvalid) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("Open(%q): %v", url, err)
+	for _, address := range []string{"mysql://x", "postgres://x:port", "postgres://ann:hunter2@x/y?schema="} {
+		if _, err := pgstore.Open(t.Context(), address); !errors.Is(err, driver.ErrInvalid) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q): %v", address, err)
 		}
 	}
 }

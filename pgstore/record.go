@@ -62,8 +62,36 @@ type records map[string]*record
 // so do not get in each other's way for good. It draws numbers for their transitions
 // in the same round trip, and loads their flows in another one where there are any.
 func (t *tx) load(ids []string) (records, error) {
+	found := t.queueLoad("jobs_load", ids)
+	if err := t.send(); err != nil {
+		return nil, err
+	}
+	t.loaded = found
+	return found, t.loadFlowsOf(found)
+}
+
+// loadFree is load but for jobs that others have locked, which it returns by id.
+func (t *tx) loadFree(ids []string) (found records, held map[string]bool, err error) {
+	found, held = t.queueLoad("jobs_load_free", ids), map[string]bool{}
+	t.query("jobs_exist", func(rows pgx.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		if found[id] == nil {
+			held[id] = true
+		}
+		return err
+	}, ids)
+	if err := t.send(); err != nil {
+		return nil, nil, err
+	}
+	t.loaded = found
+	return found, held, t.loadFlowsOf(found)
+}
+
+// queueLoad queues the loading of jobs, and the drawing of numbers for them.
+func (t *tx) queueLoad(st statement, ids []string) records {
 	found := make(records, len(ids))
-	t.query("jobs_load", func(rows pgx.Rows) error {
+	t.query(st, func(rows pgx.Rows) error {
 		rec, err := readRecord(rows)
 		if err == nil {
 			found[rec.id] = rec
@@ -71,11 +99,7 @@ func (t *tx) load(ids []string) (records, error) {
 		return err
 	}, ids)
 	t.draw(2*len(ids) + 2)
-	if err := t.send(); err != nil {
-		return nil, err
-	}
-	t.loaded = found
-	return found, t.loadFlowsOf(found)
+	return found
 }
 
 // loadLocked keeps jobs that a statement has locked and returned.

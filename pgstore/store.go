@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/braidmq/braid/driver"
@@ -32,6 +33,7 @@ type Store struct {
 	growth  growth
 	hub     *hub
 	folder  folder
+	heads   heads
 
 	closing chan struct{} // closed by Close
 	closed  context.Context
@@ -48,6 +50,7 @@ var (
 	_ driver.TxProducer    = (*Store)(nil)
 
 	_ driver.GroupedProducer = (*Store)(nil)
+	_ driver.GroupedConsumer = (*Store)(nil)
 )
 
 // leastConnections is the size of the pool that Open makes, unless the URL has
@@ -103,35 +106,51 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts ...Option) (*Store, error
 	return s, nil
 }
 
+// otherScheme matches a URL of something else than Postgres.
+var otherScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
 // parse reads the URL. Its schema goes before the options, so that WithSchema wins.
 func parse(rawURL string, opts []Option) (*pgxpool.Config, []Option, error) {
 	refuse := func(reason string) error {
 		return &driver.InvalidError{Field: "url", Value: "xxxxx", Reason: reason}
 	}
-	explicitSize := strings.Contains(rawURL, "pool_max_conns")
-	if u, err := url.Parse(rawURL); err == nil && u.Scheme != "" {
-		if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if scheme := strings.ToLower(otherScheme.FindString(rawURL)); scheme != "" {
+		if scheme != "postgres://" && scheme != "postgresql://" {
 			return nil, nil, refuse("is not of Postgres; use postgres://user:password@host:5432/database?schema=…")
 		}
-		query := u.Query()
-		if schemas, given := query["schema"]; given {
-			opts = append([]Option{WithSchema(schemas[0])}, opts...)
-			query.Del("schema")
-			u.RawQuery = query.Encode()
-			rawURL = u.String()
-		}
+		rawURL = scheme + rawURL[len(scheme):]
 	}
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return nil, nil, refuse(err.Error())
+		return nil, nil, refuse(parseReason(err))
 	}
-	if !explicitSize {
+	// What pgx does not know, it would give to the server.
+	parameters := config.ConnConfig.RuntimeParams
+	if schema, given := parameters["schema"]; given {
+		opts = append([]Option{WithSchema(schema)}, opts...)
+		delete(parameters, "schema")
+	}
+	if !strings.Contains(rawURL, "pool_max_conns") {
 		config.MaxConns = max(config.MaxConns, leastConnections)
 	}
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "braid"
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "braid"
 	}
 	return config, opts, nil
+}
+
+// parseReason says what is wrong with a URL without showing any of it: which part of a
+// malformed one is the password cannot be told.
+func parseReason(err error) string {
+	const hint = "; use postgres://user:password@host:5432/database, with %XX for special characters of the password, or host=… user=…"
+	var malformed *pgconn.ParseConfigError
+	if !errors.As(err, &malformed) {
+		return "cannot be read" + hint
+	}
+	bare := *malformed
+	bare.ConnString = ""
+	reason, _, _ := strings.Cut(strings.TrimPrefix(bare.Error(), "cannot parse ``: "), " (")
+	return "cannot be read: " + reason + hint
 }
 
 func newStore(pool *pgxpool.Pool, settings settings) *Store {
@@ -141,6 +160,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
 	s.folder.store = s
+	s.heads = newHeads(s)
 	return s
 }
 
@@ -254,6 +274,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.end(driver.ErrClosed)
 		s.folder.wait()
+		s.heads.wait()
 		s.hub.close()
 		if s.ownsPool {
 			s.pool.Close()

@@ -157,7 +157,7 @@ func (p patience) again(ctx context.Context, err error, try int) bool {
 	if !isCollision(err) {
 		return false
 	}
-	held := sqlState(err) == codeLockNotThere
+	held := isHeld(err)
 	switch {
 	case p == hasty && held:
 		return false
@@ -207,7 +207,6 @@ func (s *Store) transactOnce(ctx context.Context, p patience, now driver.Time, w
 	t = newTx(ctx, s, conn, now)
 	t.exec("begin")
 	t.freshPlans(conn.Conn())
-	t.exec("settings")
 	t.be(p)
 	if err = work(t); err == nil {
 		t.exec("commit")
@@ -231,9 +230,11 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
 }
 
-// be queues how long statements wait for locks.
+// be queues the settings, among them how long statements wait for locks.
 func (t *tx) be(p patience) {
-	if p != patient {
+	if p == patient {
+		t.exec("settings")
+	} else {
 		t.exec("settings_hasty")
 	}
 }
@@ -269,7 +270,6 @@ func (s *Store) pipelineOnce(ctx context.Context, p patience, now driver.Time, q
 	defer conn.Release()
 	t := newTx(ctx, s, conn, now)
 	t.freshPlans(conn.Conn())
-	t.exec("settings")
 	t.be(p)
 	queue(t)
 	return t, t.send()

@@ -30,6 +30,9 @@ func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, ba
 	if err := s.serves(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.sameFile(); err != nil {
+		return nil, err
+	}
 	results := make([]driver.EnqueueResult, len(batch))
 	if len(batch) == 0 {
 		return results, nil

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/sqlitestore"
 )
@@ -131,6 +133,32 @@ func TestAnInterruptedEnqueueLeavesTheTransactionWhole(t *testing.T) {
 	}
 	if err := s.CheckInvariants(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A job that was never committed is unknown, not one whose result was lost.
+func TestAJobOfATransactionIsUnknownWithoutItsCommit(t *testing.T) {
+	s := openFile(t)
+	client := braid.NewClient(s)
+	defer client.Close()
+	work := braid.NewJob[int, int]("work")
+	tx, err := s.DB().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := work.Enqueue(t.Context(), client.Tx(sqlitestore.Tx(tx)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"open", "rolled back"} {
+		if state == "rolled back" {
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Wait(t.Context()); !errors.Is(err, braid.ErrNotFound) || !strings.Contains(err.Error(), "not committed") {
+			t.Errorf("%s: Wait: %v", state, err)
+		}
 	}
 }
 

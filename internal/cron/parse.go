@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Options says which expressions Parse accepts. The zero value is the usual form:
@@ -89,7 +90,7 @@ func parse(expr string, opts Options) (Schedule, string) {
 	case n == 6:
 		return Schedule{}, "has 6 fields; write minute, hour, day of month, month and day of week, or allow seconds by option"
 	default:
-		return Schedule{}, fmt.Sprintf("has %d fields; write minute, hour, day of month, month and day of week", n)
+		return Schedule{}, "has " + plural.Of(n, "field", "fields") + "; write minute, hour, day of month, month and day of week"
 	}
 
 	var s Schedule

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // acker sends the results of finished runs to the store: whatever came while the
@@ -25,6 +26,7 @@ type acker struct {
 	closed    bool          // no handler is waited for any more
 	abandoned int           // runs that never come; set with closed
 	signal    chan struct{} // buffered
+	contended []*run        // that the store could not settle for a moment; a timer adds them again
 
 	work []*run // taken over from pending, not all settled
 
@@ -47,6 +49,30 @@ func (a *acker) add(r *run) {
 	a.mu.Unlock()
 	if first {
 		a.wake()
+	}
+}
+
+// Pauses before contended results are sent again. They double with each try of a run.
+const (
+	firstContendedPause = 50 * time.Millisecond
+	lastContendedPause  = time.Second
+)
+
+// later adds a run again in a while, with the others that wait for that.
+func (a *acker) later(r *run) {
+	pause := min(firstContendedPause<<min(r.contended, 10), lastContendedPause)
+	r.contended++
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.contended = append(a.contended, r)
+	if len(a.contended) == 1 {
+		time.AfterFunc(pause, func() {
+			a.mu.Lock()
+			a.pending = append(a.pending, a.contended...)
+			a.contended = nil
+			a.mu.Unlock()
+			a.wake()
+		})
 	}
 }
 
@@ -253,12 +279,16 @@ func (a *acker) call(hard context.Context, acks []driver.Ack) (results []driver.
 	ctx, cancel := context.WithTimeout(hard, a.engine.config.CallTimeout)
 	defer cancel()
 	err = guarded(ctx, func(ctx context.Context) (err error) {
-		results, err = a.engine.config.Store.Ack(ctx, a.engine.config.Clock.Now(), acks)
+		ack := a.engine.config.Store.Ack
+		if grouped, ok := a.engine.config.Store.(driver.GroupedConsumer); ok {
+			ack = grouped.AckGrouped
+		}
+		results, err = ack(ctx, a.engine.config.Clock.Now(), acks)
 		return err
 	})
 	if err == nil && len(results) != len(acks) {
 		err = &driver.StoreError{Op: "Ack", OutcomeUnknown: true, Retryable: true,
-			Err: fmt.Errorf("%d answers came for %d acks", len(results), len(acks))}
+			Err: fmt.Errorf("%s came for %s", plural.Of(len(results), "answer", "answers"), plural.Of(len(acks), "ack", "acks"))}
 	}
 	return results, err
 }
@@ -276,6 +306,9 @@ func (a *acker) answered(hard context.Context, batch []*run, results []driver.Ac
 		r.result, results = results[0].State, results[1:]
 		switch {
 		case err == nil:
+		case errors.Is(err, driver.ErrContended):
+			a.later(r)
+			continue
 		case refused(err):
 			failed, pauseFor := a.substitute(hard, r, err)
 			again, wait = append(again, failed...), max(wait, pauseFor)
@@ -296,7 +329,7 @@ func (a *acker) answered(hard context.Context, batch []*run, results []driver.Ac
 // refused reports whether an answer says that the store will never take this ack,
 // although the run may have its lock.
 func refused(err error) bool {
-	return err != nil && !errors.Is(err, driver.ErrLockLost) && !errors.Is(err, driver.ErrNotFound)
+	return err != nil && !errors.Is(err, driver.ErrLockLost) && !errors.Is(err, driver.ErrNotFound) && !errors.Is(err, driver.ErrContended)
 }
 
 // done lets runs go whose results are stored or dropped.

@@ -30,7 +30,11 @@ func (e *Engine) heartbeat(hard context.Context) {
 			return
 		}
 		wait = beatIn(l.interval)
-		if err := e.beat(hard); err == nil {
+		contended, err := e.beat(hard)
+		if contended {
+			wait = min(wait, e.config.LockDuration/8, maxBeatWait)
+		}
+		if err == nil {
 			l.ok()
 		} else if hard.Err() == nil {
 			wait = min(l.fail(err), e.config.LockDuration/4, maxBeatWait)
@@ -53,12 +57,12 @@ func (e *Engine) beatNow() {
 }
 
 // beat extends all locks once. A chunk that fails does not keep the others from
-// being extended.
-func (e *Engine) beat(hard context.Context) error {
+// being extended. contended tells that somebody has jobs locked in the store: their locks
+// may run out meanwhile, so they are to be extended as soon as they are free.
+func (e *Engine) beat(hard context.Context) (contended bool, failed error) {
 	held, locks, replaced := e.registry.locks()
 	e.loseLocks(replaced)
 	duration := driver.MillisOf(e.config.LockDuration)
-	var failed error
 	for len(locks) > 0 && hard.Err() == nil {
 		chunk := locks[:min(len(locks), driver.ChunkJobs)]
 		locks = locks[len(chunk):]
@@ -71,10 +75,11 @@ func (e *Engine) beat(hard context.Context) error {
 		cancel()
 		if err != nil {
 			if failed = err; isContextError(err) {
-				return failed // the others would wait as long
+				return contended, failed // the others would wait as long
 			}
 			continue
 		}
+		contended = contended || len(result.Contended) > 0
 		lost := make([]*run, 0, len(result.Lost))
 		for _, id := range result.Lost {
 			if r := held[id]; r != nil {
@@ -88,7 +93,7 @@ func (e *Engine) beat(hard context.Context) error {
 			}
 		}
 	}
-	return failed
+	return contended, failed
 }
 
 // loseLocks tells runs that their lock is gone. One whose result is on its way to

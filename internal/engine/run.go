@@ -84,6 +84,7 @@ type run struct {
 	result         driver.State // what the ack led to; 0: unknown
 	maybeApplied   bool         // an earlier send had an unknown outcome
 	settled        bool         // the result is stored or dropped
+	contended      int          // how often the store put the result off
 }
 
 // start moves a queued run into its handler. It says no if the run must not start;

@@ -52,8 +52,11 @@ WITH candidates AS MATERIALIZED (
 ), attempts AS (
   DELETE FROM @attempts WHERE id = ANY(ARRAY(SELECT id FROM gone))
 ), windows AS (
-  UPDATE @dedupe d SET owned = false FROM gone g
-  WHERE g.dedupe_key IS NOT NULL AND d.name = g.name AND d.key = g.dedupe_key AND d.id = g.id
+  UPDATE @dedupe d SET owned = false FROM (
+    SELECT d.name, d.key, d.id FROM gone g JOIN @dedupe d ON d.name = g.name AND d.key = g.dedupe_key AND d.id = g.id
+    FOR UPDATE OF d SKIP LOCKED
+  ) AS k
+  WHERE d.name = k.name AND d.key = k.key AND d.id = k.id
 ), flows AS (
   UPDATE @flows SET standing = 4, asked_turn = NULL, turn = nextval(@'numbers')
   WHERE flow = ANY(ARRAY(SELECT flow FROM gone WHERE flow IS NOT NULL))

@@ -15,7 +15,11 @@ WITH groups AS MATERIALIZED (
   CROSS JOIN LATERAL (
     SELECT b.finished_at, b.turn FROM (
       SELECT u.at AS finished_at, u.turn WHERE u.at IS NOT NULL
-      UNION ALL SELECT 9223372036854775807, 9223372036854775807 WHERE u.keep = 0
+      UNION ALL (
+        SELECT j.finished_at, j.turn + 1 FROM @jobs j
+        WHERE u.keep = 0 AND j.state >= 5 AND j.name = u.name AND j.state = u.state AND j.owing = false
+        ORDER BY j.finished_at DESC, j.turn DESC LIMIT 1
+      )
       UNION ALL (
         SELECT j.finished_at, j.turn FROM @jobs j
         WHERE u.keep > 0 AND s.surplus > 0 AND s.surplus <= u.keep
@@ -44,20 +48,34 @@ WITH groups AS MATERIALIZED (
 ), attempts AS (
   DELETE FROM @attempts WHERE id = ANY(ARRAY(SELECT id FROM gone))
 ), windows AS (
-  UPDATE @dedupe d SET owned = false FROM gone g
-  WHERE g.dedupe_key IS NOT NULL AND d.name = g.name AND d.key = g.dedupe_key AND d.id = g.id
+  UPDATE @dedupe d SET owned = false FROM (
+    SELECT d.name, d.key, d.id FROM gone g JOIN @dedupe d ON d.name = g.name AND d.key = g.dedupe_key AND d.id = g.id
+    FOR UPDATE OF d SKIP LOCKED
+  ) AS k
+  WHERE d.name = k.name AND d.key = k.key AND d.id = k.id
 ), flows AS (
   UPDATE @flows SET standing = 4, asked_turn = NULL, turn = nextval(@'numbers')
   WHERE flow = ANY(ARRAY(SELECT flow FROM gone WHERE flow IS NOT NULL))
 ), counted AS (
   INSERT INTO @changes (queue, name, state, jobs) SELECT queue, name, state, -count(*) FROM gone GROUP BY 1, 2, 3
+), rest AS MATERIALIZED (
+  -- The groups in which a job before the place is left, be it that somebody else has it.
+  SELECT g.ord FROM groups g WHERE EXISTS (
+    SELECT 1 FROM (
+      SELECT j.id FROM @jobs j
+      WHERE j.state >= 5 AND j.name = g.name AND j.state = g.state AND j.owing = false
+        AND (j.finished_at, j.turn) < (g.finished_at, g.turn)
+      ORDER BY j.finished_at, j.turn LIMIT $6::int + 1
+    ) AS f WHERE f.id <> ALL(ARRAY(SELECT id FROM gone))
+  )
 ), left_over AS (
-  INSERT INTO @trims (name, state, finished_at, turn)
-  SELECT g.name, g.state, g.finished_at, g.turn FROM groups g
-  WHERE EXISTS (SELECT 1 FROM old o WHERE o.ord = g.ord AND o.n > $6::int)
+  INSERT INTO @trims AS l (name, state, finished_at, turn)
+  SELECT g.name, g.state, g.finished_at, g.turn FROM groups g JOIN rest r ON r.ord = g.ord
   ON CONFLICT (name, state) DO UPDATE SET finished_at = excluded.finished_at, turn = excluded.turn
+  WHERE (l.finished_at, l.turn) < (excluded.finished_at, excluded.turn)
 ), finished AS (
-  DELETE FROM @trims l USING groups g WHERE l.name = g.name AND l.state = g.state
-    AND NOT EXISTS (SELECT 1 FROM old o WHERE o.ord = g.ord AND o.n > $6::int)
+  DELETE FROM @trims l USING groups g
+  WHERE l.name = g.name AND l.state = g.state AND (l.finished_at, l.turn) <= (g.finished_at, g.turn)
+    AND NOT EXISTS (SELECT 1 FROM rest r WHERE r.ord = g.ord)
 )
 SELECT count(*)::int FROM gone;
