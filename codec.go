@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"sync"
 	"unicode/utf8"
@@ -80,16 +79,7 @@ func decode[T any](data []byte) (v T, err error) {
 		return v, nil
 	}
 	if err := json.Unmarshal(data, &v); err != nil {
-		return v, describeDecodeError(err, reflect.TypeFor[T]())
+		return v, describeDecodeError(err, data, reflect.TypeFor[T]())
 	}
 	return v, nil
-}
-
-// describeDecodeError names the field that did not fit.
-func describeDecodeError(err error, into reflect.Type) error {
-	var typeErr *json.UnmarshalTypeError
-	if errors.As(err, &typeErr) && typeErr.Field != "" {
-		return fmt.Errorf("field %q of %v does not take a JSON %s: %w", typeErr.Field, into, typeErr.Value, err)
-	}
-	return fmt.Errorf("cannot read it as %v: %w", into, err)
 }
