@@ -9,7 +9,7 @@ import (
 )
 
 // shape is what many jobs of a batch have in common: of a request, it is what
-// lib/insert.lua says.
+// lib/shape.lua says.
 type shape struct {
 	name, queue string
 	priority    int32
@@ -45,7 +45,7 @@ func (sh *shape) strings() []any {
 	return []any{sh.name, sh.queue, strconv.FormatInt(-int64(sh.priority), 10), core, packTime(sh.runAt)}
 }
 
-// requestPacker composes the strings of lib/insert.lua for requests.
+// requestPacker composes the strings of lib/shape.lua for requests.
 type requestPacker struct {
 	shapes []shape
 	texts  []string // for each job: shape, id, tail, spec, dedupe
@@ -116,7 +116,7 @@ func packDedupe(now driver.Time, d *driver.Dedupe) string {
 	return ends + string([]byte{marks}) + d.Key
 }
 
-// jobArgs composes the strings of lib/insert.lua for one request, its shape first.
+// jobArgs composes the strings of lib/shape.lua for one request, its shape first.
 func jobArgs(now driver.Time, req *driver.EnqueueRequest) ([]any, error) {
 	var p requestPacker
 	if err := p.add(now, req, "", ""); err != nil {

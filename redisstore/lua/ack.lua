@@ -36,7 +36,8 @@ local watched = redis.call('EXISTS', WATCHED) == 1 and redis.call('HMGET', WATCH
 -- Those of one claim have the same bytes in the part of their heads that tells of the run.
 -- So that part is read once, and the others are only compared with it.
 
-local done = {} -- the ids that an item of the batch had
+local done = {} -- id that an item of the batch had → its new head, if the job was plain
+local plain_only = true
 local ack_plain
 
 do
@@ -66,19 +67,49 @@ do
   -- ended_run returns the run of a plain job as it is when that has ended: what comes before
   -- the order of the finish, and after.
   local function ended_run(run, outcome, exit)
-    local key = outcome .. exit
-    local parts = run.exits[key]
+    local exits = run.exits[outcome]
+    if not exits then
+      exits = {}
+      run.exits[outcome] = exits
+    end
+    local parts = exits[exit]
     if not parts then
       local last = pack_entry(outcome, run.processedAt, now8, run.worker, exit == '' and 0 or 1, exit)
       local before = struct.pack('>i4i4i8Bc8c8', 1, 0, 1, 3, run.processedAt, now8)
       local after = struct.pack('>c8HHHHc0', ZERO8, 0, 0, 0, #last, last)
       parts = { struct.pack('>H', #before + 8 + #after) .. before, after }
-      run.exits[key] = parts
+      exits[exit] = parts
     end
     return parts
   end
 
-  local actives, counting = bulk('ZREM', ACTIVE), setting('t')
+  local counting = setting('t')
+  local kin -- the name and queue that were read last: their bytes, and where their jobs go
+
+  -- kin_of returns those of a plain job, or nil. at is where they begin.
+  local function kin_of(head, at)
+    if kin and string.find(head, kin.bytes, at, true) == at then
+      return kin
+    end
+    local name, queue, dedupe, keep = struct.unpack('>Bc0Bc0Bc0Bc0', head, at)
+    if dedupe ~= '' or keep ~= '' then
+      return nil
+    end
+    kin = { bytes = string.sub(head, at, at + 3 + #name + #queue), name = name, queue = queue, sums = counts_of(queue) }
+    return kin
+  end
+
+  -- ways_of returns where the jobs of a kin go that end in a state.
+  local function ways_of(found, ended)
+    local ways = found[ended]
+    if not ways then
+      ways = { ended = bulk('ZADD', ENDED .. ended), group = bulk('ZADD', GROUP .. ended .. ':' .. found.name) }
+      found[ended] = ways
+    end
+    return ways
+  end
+
+  local actives = bulk('ZREM', ACTIVE)
   local plain_flags = { [RAN] = true, [RAN + APART] = true, [RAN + BOUND] = true, [RAN + BOUND + APART] = true }
 
   -- ack_plain completes or fails a plain job, or returns nil. It does what ack does, only
@@ -95,27 +126,32 @@ do
       return nil
     end
     local static = RUN_FROM + #run.bytes
-    local name, queue, dedupe, keep, parent = struct.unpack('>Bc0Bc0Bc0Bc0Hc0', head, static + 8)
-    if dedupe ~= '' or keep ~= '' then
+    local found = kin_of(head, static + 8)
+    if not found then
       return nil
     end
     local ended, outcome = COMPLETED, BY_COMPLETE
     if kind == '2' then
       ended, outcome = FAILED, BY_FAIL
     end
-    local finish, parts = next_seq(), ended_run(run, outcome, exit)
-    new_heads[id] = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
+    local finish, parts, ways, sums = next_seq(), ended_run(run, outcome, exit), ways_of(found, ended), found.sums
+    local new_head = string.char(ended, flags + RETAINED) .. string.sub(head, 3, RUN_FROM - 1) .. parts[1] .. finish ..
       parts[2] .. string.sub(head, static)
-    done[id] = true
+    done[id] = new_head
+    if plain_only then
+      append_pair(values, keys[i], new_head)
+    else
+      new_heads[id] = new_head
+    end
     actives[#actives + 1] = id
-    append_pair(bulk('ZADD', ENDED .. ended), now_text, id)
-    append_pair(bulk('ZADD', GROUP .. ended .. ':' .. name), now_text, finish .. id)
-    local sums = counts_of(queue)
+    append_pair(ways.ended, now_text, id)
+    append_pair(ways.group, now_text, finish .. id)
     sums[ACTIVE_STATE], sums[ended] = sums[ACTIVE_STATE] - 1, sums[ended] + 1
     give_up(token)
     if counting then
-      stats.add(outcome, queue, number(string.sub(head, 15, 22)), run.claimed)
+      stats.add(outcome, found.queue, struct.unpack('>i8', head, 15), run.claimed)
     end
+    local parent = flags >= BOUND and struct.unpack('>Hc0', head, static + 8 + #found.bytes) or ''
     if parent ~= '' then
       report_end(finish, id, parent, ended, exit, '')
     end
@@ -139,6 +175,12 @@ if next_at > #ARGV then
 end
 
 -- uses: finish, fan_out
+
+-- What follows looks for changed heads by id.
+plain_only, values = false, {}
+for id, new_head in pairs(done) do
+  new_heads[id] = new_head
+end
 
 local function ack(at)
   local job = jobs[ARGV[at]]

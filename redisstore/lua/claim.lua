@@ -58,13 +58,13 @@ end
 -- take_plain claims a job that was never claimed before, by putting the run into its head,
 -- without taking it apart. It returns nil if the job is another, and false if the reply has
 -- no room for it.
-local function take_plain(id, head, member, source)
+local function take_plain(id, key, head, member, source)
   if not head then
     return nil
   end
   local state, flags = string.byte(head, 1, 2)
   local begins = state == WAITING and plain_flags[flags]
-  if not begins or string.sub(head, 7, 14) .. id ~= member or
+  if not begins or string.sub(head, 7, 14) ~= string.sub(member, 1, 8) or
     string.find(head, source.names, RUN_FROM + 8, true) ~= RUN_FROM + 8 then
     return nil
   end
@@ -72,21 +72,22 @@ local function take_plain(id, head, member, source)
     return false
   end
   head = begins .. string.sub(head, 3, RUN_FROM - 1) .. first_run .. string.sub(head, RUN_FROM)
-  new_heads[id] = head
+  append_pair(values, key, head)
   enter(id, head, flags >= APART)
   return true
 end
 
 local names = { unpack(ARGV, 11) }
 local paused, block, looked, taken = false, 0, 0, {}
-local members, sources, heads, at = {}, {}, {}, 1
+local members, sources, page, keys, heads, at = {}, {}, {}, {}, {}, 1 -- page: their ids
 
 -- next_page reads the next best members, and the heads of their jobs.
 local function next_page()
   members, sources = next_members(limit - #ids, block)
-  local keys = {}
+  page, keys = {}, {}
   for i, member in ipairs(members) do
-    keys[i] = HEAD .. string.sub(member, 9)
+    local id = string.sub(member, 9)
+    page[i], keys[i] = id, HEAD .. id
   end
   heads, at, looked = redis.call('MGET', unpack(keys)), 1, looked + #members
 end
@@ -105,9 +106,9 @@ local function take_all(take)
       next_page()
     end
     while at <= #members and not full do
-      local source, id = sources[at], string.sub(members[at], 9)
+      local source, id = sources[at], page[at]
       source.names = source.names or struct.pack('>Bc0Bc0', #source.name, source.name, #queue, queue)
-      local done = take_plain(id, heads[at], members[at], source)
+      local done = take_plain(id, keys[at], heads[at], members[at], source)
       if done == nil then
         if not take then
           return false

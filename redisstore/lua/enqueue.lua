@@ -3,55 +3,93 @@
 -- KEYS     1: the prefix
 -- ARGV     1: now; 2: settings; 3: how many jobs have neither id nor dedup key; 4: "1" if
 --          none has a dedup key; 5: how many shapes there are; then the shapes of
---          lib/insert.lua; then for each job: the number of its shape, behind "g" if the
+--          lib/shape.lua; then for each job: the number of its shape, behind "g" if the
 --          id came from a generator; its id (empty: to be assigned); and the other strings
---          of lib/insert.lua
+--          of lib/shape.lua
 -- RETURNS  a number, if all jobs were inserted: where it had no id, the first job has
 --          j-<the number + 1>, the second j-<the number + 2> and so on. Else for each job, in
 --          order: an id; "0" inserted, "1" a duplicate of that id, "2" the generated id is
 --          taken: then nothing was done for this job and those after it, and the reply ends
--- uses: insert
+-- uses: base, shape
 
-local STRIDE = 5
-local FIRST_SHAPE, shapes = 6, {}
+local FIRST_SHAPE, STRIDE = 6, 5
 local FIRST = FIRST_SHAPE + ARGV[5] * SHAPE_STRINGS
-for i = 1, ARGV[5] do
-  local shape = read_shape(FIRST_SHAPE + (i - 1) * SHAPE_STRINGS)
-  shapes['' .. i], shapes['g' .. i] = shape, shape
-end
 
 -- insert_plain inserts the batch, if no job has a dedup key and all ids are free: then one
 -- command tells, and no job's record has to be looked at. It returns the reply, or nil if
--- it did nothing.
+-- it did nothing. It does what lib/insert.lua does, shape by shape, and makes no function nor
+-- table for what several shapes might share: most batches are small, and have one.
 local function insert_plain()
+  local call = redis.call
   local n = (#ARGV - FIRST + 1) / STRIDE
-  local base = redis.call('HINCRBY', META, 'seq', n) - n
-  local ids, members, heads, seen, at = {}, {}, {}, {}, FIRST
+  local base = call('HINCRBY', META, 'seq', n) - n
+  local shapes, heads, named, at = {}, {}, false, FIRST
+  for i = 1, ARGV[5] do
+    local name, queue, score, core, run_at = unpack(ARGV, FIRST_SHAPE + (i - 1) * SHAPE_STRINGS, FIRST_SHAPE + i * SHAPE_STRINGS - 1)
+    local shape = { name = name, queue = queue, score = score, core = core, run_at = run_at, times = run_at .. now8,
+      members = {}, list = {} }
+    shapes[i], shapes['' .. i], shapes['g' .. i] = shape, shape, shape
+  end
   for i = 1, n do
-    local id, shape, seq = ARGV[at + 1], shapes[ARGV[at]], struct.pack('>i8', base + i)
+    local shape, id, seq = shapes[ARGV[at]], ARGV[at + 1], struct.pack('>i8', base + i)
     if id == '' then
       id = string.format('j-%d', base + i)
+    else
+      named = true
     end
-    if seen[id] then
-      return nil
+    local list, members = shape.list, shape.members
+    local k = #list
+    list[k + 1], list[k + 2] = now_text, id
+    members[k + 1], members[k + 2] = shape.score, seq .. id
+    k = #heads
+    heads[k + 1], heads[k + 2] = HEAD .. id, shape.core .. seq .. shape.times .. ARGV[at + 2]
+    if ARGV[at + 3] ~= '' then
+      heads[k + 3], heads[k + 4] = SPEC .. id, ARGV[at + 3]
     end
-    ids[i], members[i], seen[id] = id, seq .. id, true
-    heads[2 * i - 1], heads[2 * i] = HEAD .. id, shape.core .. seq .. shape.times .. ARGV[at + 2]
     at = at + STRIDE
   end
-  if redis.call('MSETNX', unpack(heads)) == 0 then
+  if named then
+    local seen = {}
+    for i = 1, #heads, 2 do
+      if seen[heads[i]] then
+        return nil
+      end
+      seen[heads[i]] = true
+    end
+  end
+  if call('MSETNX', unpack(heads)) == 0 then
     return nil
   end
-  at = FIRST
-  for i = 1, n do
-    local id = ids[i]
-    enter_job(id, members[i], shapes[ARGV[at]])
-    if ARGV[at + 3] ~= '' then
-      append_pair(values, SPEC .. id, ARGV[at + 3])
+  for i = 1, #shapes do
+    local shape = shapes[i]
+    local name, queue, list, state = shape.name, shape.queue, shape.list, string.byte(shape.core)
+    local more = #list / 2
+    if state == WAITING then
+      call('SADD', LANES .. queue, name)
+      call('ZADD', LANE .. scoped(queue, name), unpack(shape.members))
+    else
+      local due, members, runs = score_text(number(shape.run_at)), shape.members, {}
+      for k = 1, #members, 2 do
+        members[k], runs[k], runs[k + 1] = due, due, list[k + 1]
+      end
+      call('ZADD', DELAYED .. queue, unpack(members))
+      call('ZADD', RUNAT .. queue, unpack(runs))
     end
-    at = at + STRIDE
+    call('ZADD', LIST, unpack(list))
+    if setting('q') then call('ZADD', LISTQ .. queue, unpack(list)) end
+    if setting('n') then call('ZADD', LISTN .. name, unpack(list)) end
+    local counts = COUNTSQ .. queue
+    if call('HINCRBY', counts, 'all', more) == more then -- it had none
+      call('ZADD', QUEUES, 0, queue)
+    end
+    call('HINCRBY', counts, state, more)
+    call('HINCRBY', COUNTS, state, more)
+    local turn = call('HINCRBY', WAKES, '', 1)
+    call('HSET', WAKES, queue, turn)
+    if call('SREM', ARMED, queue) == 1 then
+      call(setting('s') and 'SPUBLISH' or 'PUBLISH', WAKE .. queue, turn)
+    end
   end
-  flush_tally()
   return base
 end
 
@@ -60,6 +98,14 @@ if ARGV[4] == '1' then
   if reply then
     return reply
   end
+end
+
+-- uses: insert
+
+local shapes = {}
+for i = 1, ARGV[5] do
+  local shape = read_shape(FIRST_SHAPE + (i - 1) * SHAPE_STRINGS)
+  shapes['' .. i], shapes['g' .. i] = shape, shape
 end
 
 -- uses: insert_one, place, dedupe

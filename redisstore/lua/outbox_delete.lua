@@ -42,7 +42,7 @@ local function shrink(store, key, block, left)
   local held = redis.call('ZSCORE', HELD .. store, key)
   remove(store, key)
   key = kept_ids[#left]
-  put(OUTBOX, key, pack_block(#left, table.concat(kept_ids), table.concat(entries)))
+  put(OUTBOX, key, block_begin(#left, table.concat(kept_ids)) .. table.concat(entries))
   zadd(BOX .. store, 0, key)
   zadd((held and HELD or READY) .. store, held or 0, key)
 end

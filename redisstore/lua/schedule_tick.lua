@@ -2,7 +2,7 @@
 --
 -- KEYS     1: the prefix
 -- ARGV     1: now; 2: settings; 3: the key; 4: the slot that is expected (8 bytes); 5: the
---          slot after it (8 bytes); 6: id of the job; then the strings of lib/insert.lua, shape first
+--          slot after it (8 bytes); 6: id of the job; then the strings of lib/shape.lua, shape first
 -- RETURNS  1 if the job was inserted, else 0
 -- uses: insert_one, schedule
 

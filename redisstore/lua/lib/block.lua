@@ -3,8 +3,8 @@
 
 -- A block is the number of its entries (4 bytes), their ids (8 each) in order, and the
 -- entries, each behind 4 bytes of length. Its key is the id of its last entry.
-local function pack_block(n, ids, entries)
-  return struct.pack('>I4', n) .. ids .. entries
+local function block_begin(n, ids)
+  return struct.pack('>I4', n) .. ids
 end
 
 local function block_length(block)
@@ -41,6 +41,6 @@ end
 
 -- block_part returns some entries of a block as a block; places are those of all.
 local function block_part(block, places, from, to)
-  return pack_block(to - from + 1, string.sub(block, 8 * from - 3, 8 * to + 4),
-    string.sub(block, places[from], places[to + 1] - 1))
+  return block_begin(to - from + 1, string.sub(block, 8 * from - 3, 8 * to + 4)) ..
+    string.sub(block, places[from], places[to + 1] - 1)
 end

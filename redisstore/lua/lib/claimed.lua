@@ -7,7 +7,7 @@ local function hold(token, ids, from)
   local key, packed, n = CLAIMED .. token, {}, #ids - from + 1
   for i = from, #ids do
     local id = ids[i]
-    packed[#packed + 1] = struct.pack('>Hc0', #id, id)
+    append_pair(packed, struct.pack('>H', #id), id)
   end
   local text = table.concat(packed)
   if redis.call('HINCRBY', key, 'held', n) ~= n then

@@ -1,11 +1,5 @@
 -- Inserting jobs.
--- uses: tally, lane
-
--- What jobs of a batch have in common is their shape, five strings: name, queue, score in
--- the lane, core (the first 6 bytes of the head), runAt (8 bytes). Besides, a job has
--- three: tail (the head behind enqueuedAt), spec (empty: it is in the tail), and dedupe
--- (see lib/dedupe.lua; empty: none). jobShape and jobArgs of enqueue.go compose them.
-local SHAPE_STRINGS = 5
+-- uses: tally, lane, shape
 
 local function read_shape(at)
   local shape = {}
