@@ -85,10 +85,10 @@ func TestOperationsOnMany(t *testing.T) {
 		t.Errorf("refused ones are told: %+v", r)
 	}
 	for field, body := range map[string]any{
-		"ids":          BatchRequest{},
-		"filter":       BatchRequest{Filter: &Filter{}},
-		"limit":        BatchRequest{Filter: &Filter{Name: "a"}, Limit: 100_000},
-		"cursor":       BatchRequest{Filter: &Filter{Name: "a"}, Cursor: "x"},
+		"ids":           BatchRequest{},
+		"filter":        BatchRequest{Filter: &Filter{}},
+		"limit":         BatchRequest{Filter: &Filter{Name: "a"}, Limit: 100_000},
+		"cursor":        BatchRequest{Filter: &Filter{Name: "a"}, Cursor: "x"},
 		"filter.states": BatchRequest{Filter: &Filter{States: []string{"odd"}}},
 	} {
 		b.do("POST", "/api/v1/jobs/cancel", body).refused(http.StatusBadRequest, CodeInvalid, field)

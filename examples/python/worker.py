@@ -12,6 +12,7 @@ Environment: BRAID_URL (http://127.0.0.1:8080), BRAID_TOKEN (none), QUEUE (pytho
 SLOTS (4), LOCK_MS (30000).
 """
 
+import http.client
 import json
 import os
 import signal
@@ -69,13 +70,21 @@ HANDLERS = {"word-count": word_count, "sleep": sleep}
 # --- The worker. ---
 
 
+def encode(value):
+    return json.dumps(value, allow_nan=False).encode()  # NaN and Infinity are no JSON
+
+
 def call(path, body):
-    """Makes one call of the API; raises OSError where the server cannot be reached."""
-    request = urllib.request.Request(URL + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    """Makes one call of the API; raises one of UNREACHABLE if there is no answer."""
+    request = urllib.request.Request(URL + path, encode(body), {"Content-Type": "application/json"})
     if TOKEN:
         request.add_header("Authorization", "Bearer " + TOKEN)
     with urllib.request.urlopen(request, timeout=WAIT_MS / 1000 + 10) as response:
         return json.load(response)
+
+
+# A reply that breaks off is an HTTPException, and one cut to half a JSON a ValueError.
+UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
 
 
 def insist(path, body, deadline):
@@ -87,7 +96,7 @@ def insist(path, body, deadline):
         except urllib.error.HTTPError as error:
             if error.code < 500:
                 raise RuntimeError(f"{path}: {error.code} {error.read().decode(errors='replace')}") from error
-        except OSError:
+        except UNREACHABLE:
             pass
         if time.monotonic() > deadline:
             return None
@@ -112,7 +121,7 @@ class Run:
         ack = dict(self.lock)
         try:
             result = HANDLERS[self.job["name"]](self.job.get("payload"), self)
-            json.dumps(result)  # what cannot be encoded is a failure of the run
+            encode(result)  # what cannot be encoded is a failure of the run
             ack.update(outcome="completed", result=result)
         except Cancelled:
             ack.update(outcome="cancelled")
@@ -149,7 +158,7 @@ class Worker:
                 jobs = call("work/claim", {"queue": QUEUE, "names": list(HANDLERS), "worker": WORKER, "limit": slots,
                                            "lockMs": LOCK_MS, "waitMs": wait})["jobs"]
                 pause = 0.1
-            except (OSError, ValueError) as error:
+            except UNREACHABLE as error:
                 print(f"claim: {error}", flush=True)
                 self.stopping.wait(pause)
                 pause = min(2 * pause, 5)
@@ -188,7 +197,7 @@ class Worker:
                 continue
             try:
                 answer = call("work/heartbeat", {"locks": [run.lock for run in runs.values()], "lockMs": LOCK_MS})
-            except (OSError, ValueError) as error:
+            except UNREACHABLE as error:
                 print(f"heartbeat: {error}", flush=True)
                 continue
             for id in answer["lost"]:

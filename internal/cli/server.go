@@ -79,7 +79,7 @@ func newServer() *cobra.Command {
 
 func runServer(cmd *cobra.Command, urls []string, config server.Config) error {
 	ctx := cmd.Context()
-	opened, err := openServed(ctx, urls)
+	opened, err := openServed(ctx, urls, config.Logger)
 	for _, store := range opened {
 		defer store.Close()
 	}
@@ -99,7 +99,7 @@ func runServer(cmd *cobra.Command, urls []string, config server.Config) error {
 
 // openServed opens the stores of URL and name=URL. It returns what it has opened also
 // with an error.
-func openServed(ctx context.Context, urls []string) (map[string]driver.Store, error) {
+func openServed(ctx context.Context, urls []string, logger *slog.Logger) (map[string]driver.Store, error) {
 	opened := make(map[string]driver.Store)
 	for _, raw := range urls {
 		name, url := braid.DefaultStore, raw
@@ -109,7 +109,7 @@ func openServed(ctx context.Context, urls []string) (map[string]driver.Store, er
 		if _, taken := opened[name]; taken {
 			return opened, usagef("--store names the store %q twice; write name=URL to tell them apart", name)
 		}
-		store, err := storeurl.Open(ctx, url)
+		store, err := storeurl.OpenLogged(ctx, url, logger)
 		if err != nil {
 			return opened, err
 		}

@@ -20,7 +20,11 @@ func listen(address string, tokens bool) (net.Listener, error) {
 		return nil, &driver.InvalidError{Field: "listen", Value: address,
 			Reason: "can be reached from other machines, and there are no tokens; give a token file, or listen on 127.0.0.1"}
 	}
-	listener, err := net.ListenTCP("tcp", resolved)
+	network := "tcp"
+	if resolved.IP.To4() != nil { // 0.0.0.0 would be listened to, and told, as [::]
+		network = "tcp4"
+	}
+	listener, err := net.ListenTCP(network, resolved)
 	if err != nil {
 		return nil, fmt.Errorf("braid: listen: %w", err)
 	}

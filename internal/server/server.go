@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,7 +89,7 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 const (
 	headerPatience = 10 * time.Second
 	idlePatience   = 2 * time.Minute
-	stopPatience   = 10 * time.Second
+	stopPatience   = 5 * time.Second // half of what Docker gives a container
 )
 
 // Run serves until ctx ends, then lets requests that are under way finish, and returns
@@ -136,10 +137,11 @@ func (s *Server) Run(ctx context.Context) error {
 // handler is everything that the server answers.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", s.needs(httpapi.RoleRead, s.metrics))
-	mux.Handle("/", s.dashboard())
+	mux.Handle("/healthz", onlyMethods(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") }),
+		http.MethodGet, http.MethodHead))
+	mux.Handle("/readyz", onlyMethods(http.HandlerFunc(s.ready), http.MethodGet, http.MethodHead))
+	mux.Handle("/metrics", onlyMethods(s.needs(httpapi.RoleRead, s.metrics), http.MethodGet, http.MethodHead))
+	mux.Handle("/", onlyMethods(s.dashboard(), http.MethodGet, http.MethodHead, http.MethodPost))
 	api := traced(s.api)
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect paths that the API knows better how to read.
@@ -210,6 +212,19 @@ func traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// onlyMethods refuses requests of other methods.
+func onlyMethods(next http.Handler, methods ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(methods, r.Method) {
+			allow := strings.Join(methods, ", ")
+			w.Header().Set("Allow", allow)
+			writeText(w, http.StatusMethodNotAllowed, "Use "+allow+".\n")
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -193,6 +193,9 @@ func TestNothingButLoopbackWithoutTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(s.Address(), "0.0.0.0:") {
+		t.Errorf("it listens on %s", s.Address())
+	}
 	s.listener.Close()
 	s.client.Close()
 }
@@ -274,11 +277,12 @@ func TestTokensOpenWhatTheirRolesAllow(t *testing.T) {
 
 func TestTokenFilesAreChecked(t *testing.T) {
 	for content, want := range map[string]string{
-		"":                           "there is no token",
-		"secret-token-123":           "line 1 is not a token and its roles",
-		"\nshort read":               "the token of line 2 is too short",
-		"secret-token-123 read,rule": `line 1: braid: invalid role "rule"`,
-		"secret-token-123 read more": "line 1 is not",
+		"":                               "there is no token",
+		"secret-token-123":               "line 1 is not a token and its roles",
+		"\nshort read":                   "the token of line 2 is too short",
+		"secret-token-123 read,rule":     `line 1: braid: invalid role "rule"`,
+		"secret-token-123 read more":     "line 1 is not",
+		"secret-token-\xff\xfe\xfd read": "the token of line 1 is not valid UTF-8",
 		"a-secret-token-1 read\na-secret-token-1 work": "the token of line 2 is there twice",
 	} {
 		_, err := parseTokens(strings.NewReader(content))
@@ -317,6 +321,58 @@ func TestAServerStopsInGoodOrder(t *testing.T) {
 		if got := <-status; got != http.StatusOK {
 			t.Errorf("%s ended with %d", name, got)
 		}
+	}
+}
+
+func TestOtherMethodsAreRefused(t *testing.T) {
+	v := serve(t)
+	for path, allow := range map[string]string{
+		"/": "GET, HEAD, POST", "/jobs": "GET, HEAD, POST", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD", "/metrics": "GET, HEAD", "/api/v1/queues": "GET, HEAD",
+	} {
+		for _, method := range []string{"PUT", "DELETE", "OPTIONS", "TRACE"} {
+			status, text, header := v.request(method, path, "")
+			if status != http.StatusMethodNotAllowed || header.Get("Allow") != allow || strings.Contains(text, "<") {
+				t.Errorf("%s %s: %d, allow %q: %s", method, path, status, header.Get("Allow"), text)
+			}
+		}
+	}
+	if status, text, _ := v.request("POST", "/healthz", ""); status != http.StatusMethodNotAllowed {
+		t.Errorf("POST /healthz: %d %s", status, text)
+	}
+	if status, _, _ := v.request("HEAD", "/healthz", ""); status != http.StatusOK {
+		t.Errorf("HEAD /healthz: %d", status)
+	}
+}
+
+// TestAServerDoesNotStopForSlowClients has some that send half a body, and some that do
+// not read what they have asked for.
+func TestAServerDoesNotStopForSlowClients(t *testing.T) {
+	v := serve(t)
+	v.request("POST", "/api/v1/jobs", `{"jobs":[{"name":"a","id":"long","payload":"`+strings.Repeat("x", 16<<20)+`"}]}`)
+	const half = "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+	const unread = "GET /api/v1/jobs/long HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	const page = "GET /job?id=long HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for _, request := range []string{half, half, unread, unread, page} {
+		conn, err := net.Dial("tcp", v.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); v.underWay.Load() < 4; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d requests are under way", v.underWay.Load())
+		}
+	}
+	began := time.Now()
+	if err := v.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

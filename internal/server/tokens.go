@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/braidmq/braid/dashboard"
 	"github.com/braidmq/braid/httpapi"
@@ -62,6 +63,9 @@ func parseTokens(from io.Reader) (*Tokens, error) {
 		}
 		if len(fields[0]) < shortestToken {
 			return nil, fmt.Errorf("the token of line %d is too short: use at least %d characters, drawn at random", number, shortestToken)
+		}
+		if !utf8.ValidString(fields[0]) {
+			return nil, fmt.Errorf("the token of line %d is not valid UTF-8, so that not every client could send it: draw another", number)
 		}
 		roles, err := httpapi.ParseRoles(fields[1])
 		if err != nil {

@@ -2,6 +2,7 @@ package storeurl
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -46,8 +47,8 @@ func stateFolder() (string, error) {
 
 // openSQLite opens the store in the file of that path. The default one is nobody's to
 // prepare, so it comes with its folder, and up to date.
-func openSQLite(raw, path string) (driver.Store, error) {
-	var options []sqlitestore.Option
+func openSQLite(raw, path string, logger *slog.Logger) (driver.Store, error) {
+	options := []sqlitestore.Option{sqlitestore.WithLogger(logger)}
 	if standard, err := Default(); err == nil && raw == standard {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, &driver.StoreError{Op: "Open", Err: err}

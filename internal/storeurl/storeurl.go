@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/memstore"
 	"github.com/braidmq/braid/pgstore"
@@ -36,16 +38,18 @@ func Forms() []Form {
 // Open opens the store that a URL names, the [Default] one if it is empty; the caller
 // closes it. A URL that Open does not know is a [*driver.InvalidError] that lists those
 // it knows. Errors never show the URL's password.
-func Open(ctx context.Context, raw string) (driver.Store, error) { return open(ctx, raw, nil) }
+func Open(ctx context.Context, raw string) (driver.Store, error) {
+	return OpenLogged(ctx, raw, slog.Default())
+}
 
 // OpenQuiet is [Open] for commands that only look or operate: it logs no warnings about
 // the settings of a server, which concern those who run it.
 func OpenQuiet(ctx context.Context, raw string) (driver.Store, error) {
-	return open(ctx, raw, slog.New(slog.DiscardHandler))
+	return OpenLogged(ctx, raw, slog.New(slog.DiscardHandler))
 }
 
-// open opens a store that logs to logger; nil: to the default one.
-func open(ctx context.Context, raw string, logger *slog.Logger) (driver.Store, error) {
+// OpenLogged is [Open] for programs with a logger of their own: the store logs to it.
+func OpenLogged(ctx context.Context, raw string, logger *slog.Logger) (driver.Store, error) {
 	if raw == "" {
 		standard, err := Default()
 		if err != nil {
@@ -68,19 +72,16 @@ func open(ctx context.Context, raw string, logger *slog.Logger) (driver.Store, e
 		if err != nil {
 			return nil, err
 		}
-		return openSQLite(raw, path)
+		return openSQLite(raw, path, logger)
 	case "postgres", "postgresql":
-		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest)
+		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest, pgstore.WithLogger(logger))
 		if err != nil {
 			return nil, err
 		}
 		return store, nil
 	case "redis", "rediss", "unix":
-		var options []redisstore.Option
-		if logger != nil {
-			options = append(options, redisstore.WithLogger(logger))
-		}
-		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest, options...)
+		redis.SetLogger(redisLog{logger})
+		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest, redisstore.WithLogger(logger))
 		if err != nil {
 			return nil, err
 		}

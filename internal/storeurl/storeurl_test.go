@@ -2,8 +2,10 @@ package storeurl
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/braidmq/braid/driver"
@@ -56,6 +58,35 @@ func TestRedisIsAsked(t *testing.T) {
 			t.Errorf("Open(%q) = %v, %v; want an error that can be retried: nobody is there", raw, store, err)
 		}
 	}
+}
+
+func TestTheRedisClientLogsWithTheProgram(t *testing.T) {
+	var log lockedLog
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if _, err := OpenLogged(t.Context(), "redis://127.0.0.1:1", logger); err == nil {
+		t.Error("a store was opened where none is")
+	}
+	if !strings.Contains(log.String(), `"level":"DEBUG","msg":"braid: the Redis client: `) {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// lockedLog is written by the goroutines of a client.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestPostgresIsAsked(t *testing.T) {
