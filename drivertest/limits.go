@@ -60,6 +60,9 @@ func (t *T) lookUp(text string) {
 			"queue": {Queue: text}, "name": {Name: text},
 			"metadata key": {Metadata: map[string]string{text: ""}}, "metadata value": {Metadata: map[string]string{"k": text}},
 		} {
+			if !t.served(req) {
+				continue
+			}
 			page, err := s.List(ctx, req)
 			t.unknownOr("List by "+by+" "+shown, len(page.Jobs) > 0, err)
 		}
