@@ -107,6 +107,14 @@ bench-flows: setup ## measure flows beside plain jobs (ARGS='-store memory')
 bench-growth: setup ## compare each operation on an empty store with one on a full store (ARGS='-store redis')
 	@cd bench && $(GO) run ./growth $(ARGS)
 
+.PHONY: bench-pages
+bench-pages: setup ## time each page and list over a store with a million jobs (ARGS='-store postgres -jobs 1000000')
+	@cd bench && $(GO) run ./pages $(ARGS)
+
+.PHONY: bench-held
+bench-held: setup ## load the Postgres store before, while and after a transaction stays open (ARGS='-held 60s')
+	@cd bench && $(GO) run ./held $(ARGS)
+
 .PHONY: bench-build
 bench-build: ## build and test the comparison with other systems
 	@if [ -f bench/go.mod ]; then cd bench && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...; fi

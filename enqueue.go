@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Request is one enqueue of a batch; make it with [Job.Request] or [NewRequest].
@@ -38,7 +39,7 @@ func (c *Client) Enqueue(ctx context.Context, name string, payload json.RawMessa
 	if err != nil {
 		return nil, within(err, "enqueue %q", name)
 	}
-	return newHandle[json.RawMessage](c, result), nil
+	return new(handleOf[json.RawMessage](c.target(), result)), nil
 }
 
 // EnqueueMany stores a batch of jobs of any definitions of one store, in order. See
@@ -66,7 +67,7 @@ func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Reque
 		}
 		var err error
 		if reqs[i], err = r.build(target.client); err != nil {
-			return nil, within(err, "request %d", i)
+			return nil, &ItemError{Index: i, Err: err}
 		}
 	}
 	results, err := target.enqueueMany(ctx, reqs)
@@ -75,7 +76,7 @@ func enqueueRequests(ctx context.Context, target enqueueTarget, requests []Reque
 	}
 	handles := make([]*Handle[json.RawMessage], len(requests))
 	for i, result := range results {
-		handles[i] = newHandle[json.RawMessage](target.client, result)
+		handles[i] = new(handleOf[json.RawMessage](target, result))
 	}
 	return handles, err
 }
@@ -250,7 +251,8 @@ func (s *boundStore) enqueueWith(ctx context.Context, call func(context.Context,
 	}
 	if err == nil && len(results) != len(reqs) {
 		err = &driver.StoreError{Op: "Enqueue", OutcomeUnknown: true,
-			Err: fmt.Errorf("the store answered %d requests with %d results", len(reqs), len(results))}
+			Err: fmt.Errorf("the store answered %s with %s",
+				plural.Of(len(reqs), "request", "requests"), plural.Of(len(results), "result", "results"))}
 	}
 	return results, err
 }

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/engine"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Errors that calls return; test for them with errors.Is.
@@ -114,7 +116,7 @@ func (e *JobError) Error() string {
 	if e.Attempts <= 1 {
 		return fmt.Sprintf("braid: job %q failed: %s", shortID(e.ID), bare(e.Message))
 	}
-	return fmt.Sprintf("braid: job %q failed after %d attempts: %s", shortID(e.ID), e.Attempts, bare(e.Message))
+	return fmt.Sprintf("braid: job %q failed after %s: %s", shortID(e.ID), plural.Of(e.Attempts, "attempt", "attempts"), bare(e.Message))
 }
 
 // shortID is an id for people. That of a flow's child has those of all its parents
@@ -131,6 +133,19 @@ func shortID(id string) string {
 const errorPrefix = "braid: "
 
 func bare(text string) string { return strings.TrimPrefix(text, errorPrefix) }
+
+// ItemError tells which item of a batch was refused, or failed; it wraps the cause.
+type ItemError struct {
+	Index int // counted from 0
+	Err   error
+}
+
+func (e *ItemError) Error() string {
+	return errorPrefix + "request " + strconv.Itoa(e.Index) + ": " + bare(e.Err.Error())
+}
+
+// Unwrap returns the cause.
+func (e *ItemError) Unwrap() error { return e.Err }
 
 // within wraps err, and puts what was being done in front of its text.
 func within(err error, format string, args ...any) error {

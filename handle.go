@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/braidmq/braid/driver"
@@ -17,21 +18,28 @@ type Handle[R any] struct {
 
 	client   *Client
 	enqueued bool // by this process: the job is known to have existed
+	inTx     bool // in a transaction of the caller's, whose fate nobody tells
 }
 
-func newHandle[R any](client *Client, result driver.EnqueueResult) *Handle[R] {
-	return &Handle[R]{ID: result.ID, Duplicate: result.Duplicate, client: client, enqueued: true}
+// handleOf is a job that was enqueued there.
+func handleOf[R any](target enqueueTarget, result driver.EnqueueResult) Handle[R] {
+	inTx := target.tx != nil
+	return Handle[R]{ID: result.ID, Duplicate: result.Duplicate, client: target.client, enqueued: !inTx, inTx: inTx}
 }
 
 // Wait returns the job's result once it has finished. A job that failed is a
 // [*JobError]; one that was cancelled ErrCancelled; one that was removed ErrRemoved;
 // ErrResultNotKept when the job is gone and nothing tells how it ended; ErrNotFound
-// for an unknown id. The result arrives at once where the store can push, and by
+// for an unknown id. A job that was enqueued in a transaction can be waited for after the
+// commit; without one it is unknown. The result arrives at once where the store can push, and by
 // polling with a backoff of up to a second where it cannot.
 func (h *Handle[R]) Wait(ctx context.Context) (R, error) {
 	end, err := h.client.waitFor(ctx, h.ID, h.enqueued)
 	if err != nil {
 		var zero R
+		if h.inTx && errors.Is(err, ErrNotFound) {
+			return zero, within(err, "wait for job %q, whose transaction was not committed, or which is gone", h.ID)
+		}
 		return zero, within(err, "wait for job %q", h.ID)
 	}
 	return resultOf[R](end)

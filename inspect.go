@@ -28,7 +28,7 @@ func (c *Client) GetMany(ctx context.Context, ids ...string) ([]*JobInfo, error)
 		return nil, err
 	}
 	defer cancel()
-	records, err := c.store.driver.Jobs(ctx, ids)
+	records, err := c.records(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,11 @@ func (c *Client) GetMany(ctx context.Context, ids ...string) ([]*JobInfo, error)
 	return jobs, nil
 }
 
+// records returns the records of jobs, position by position; nil for unknown ones.
+func (c *Client) records(ctx context.Context, ids []string) ([]*driver.Job, error) {
+	return answerIDs(ids, nil, func(ids []string) ([]*driver.Job, error) { return c.store.driver.Jobs(ctx, ids) })
+}
+
 // Attempts returns the runs of a job so far, oldest first. An unknown job has none.
 func (c *Client) Attempts(ctx context.Context, id string) ([]AttemptInfo, error) {
 	ctx, cancel, err := c.begin(ctx)
@@ -48,6 +53,9 @@ func (c *Client) Attempts(ctx context.Context, id string) ([]AttemptInfo, error)
 		return nil, err
 	}
 	defer cancel()
+	if !canBeID(id) {
+		return []AttemptInfo{}, nil
+	}
 	records, err := c.store.driver.Attempts(ctx, id)
 	if err != nil {
 		return nil, err
@@ -107,6 +115,12 @@ func (c *Client) List(ctx context.Context, filter ListFilter) (JobPage, error) {
 			return JobPage{}, &driver.InvalidError{Field: "states", Value: state.String(), Reason: "is no state of a job"}
 		}
 	}
+	if err := checkFilters([2]string{"queue", filter.Queue}, [2]string{"name", filter.Name}); err != nil {
+		return JobPage{}, err
+	}
+	if err := driver.CheckMetadata(filter.Metadata); err != nil {
+		return JobPage{}, err
+	}
 	result, err := c.store.driver.List(ctx, driver.ListRequest{
 		Queue: filter.Queue, Name: filter.Name, States: filter.States, Metadata: filter.Metadata,
 		OrderBy: filter.OrderBy, Ascending: filter.Ascending, Cursor: filter.Cursor, Limit: filter.Limit,
@@ -154,6 +168,9 @@ func (c *Client) Counts(ctx context.Context, queue string) (Counts, error) {
 		return Counts{}, err
 	}
 	defer cancel()
+	if err := checkFilter("queue", queue); err != nil {
+		return Counts{}, err
+	}
 	return c.store.driver.Counts(ctx, queue)
 }
 
@@ -175,6 +192,9 @@ func (c *Client) Position(ctx context.Context, id string) (ahead int, ok bool, e
 		return 0, false, err
 	}
 	defer cancel()
+	if !canBeID(id) {
+		return 0, false, fmt.Errorf("%w: job %q", ErrNotFound, id)
+	}
 	position, err := c.store.driver.Position(ctx, id)
 	if err != nil {
 		return 0, false, err

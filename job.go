@@ -107,7 +107,7 @@ func (j *Job[P, R]) Enqueue(ctx context.Context, to Enqueuer, payload P, opts ..
 	if err != nil {
 		return nil, within(err, "enqueue %q", j.Name())
 	}
-	return newHandle[R](target.client, result), nil
+	return new(handleOf[R](target, result)), nil
 }
 
 // EnqueueMany stores a job per payload, in order, a few round trips for all. The
@@ -133,7 +133,7 @@ func (j *Job[P, R]) EnqueueMany(ctx context.Context, to Enqueuer, payloads []P, 
 	handles := make([]*Handle[R], len(payloads))
 	block := make([]Handle[R], len(results))
 	for i, result := range results {
-		block[i] = Handle[R]{ID: result.ID, Duplicate: result.Duplicate, client: target.client, enqueued: true}
+		block[i] = handleOf[R](target, result)
 		handles[i] = &block[i]
 	}
 	return handles, err

@@ -49,8 +49,8 @@ func (c *Client) Lease(ctx context.Context, req LeaseRequest) ([]LeasedJob, erro
 		if err != nil {
 			return nil, err
 		}
-		c.shared.leasing.tell(c, req)
 		jobs, err := c.leased(ctx, result.Jobs, token)
+		c.shared.leasing.claimed(c, req, jobs)
 		if err != nil || len(jobs) > 0 {
 			return jobs, err
 		}
@@ -224,14 +224,29 @@ func (c *Client) ExtendLeases(ctx context.Context, locks []Lock, d time.Duration
 	if len(locks) == 0 {
 		return LeaseState{}, nil
 	}
-	result, err := c.store.driver.Heartbeat(ctx, c.now(), locks, driver.MillisOf(d))
+	possible, lost := possibleLocks(locks)
+	result, err := c.store.driver.Heartbeat(ctx, c.now(), possible, driver.MillisOf(d))
 	if err != nil {
 		return LeaseState{}, within(err, "extend leases")
 	}
+	result.Lost = append(result.Lost, lost...)
 	if o := c.shared.metrics.observer(c.store.name); o != nil && len(result.Lost) > 0 {
 		o.LocksLost(len(result.Lost))
 	}
+	c.shared.leasing.extended(c, locks, result.Lost, d)
 	return LeaseState{Lost: result.Lost, CancelRequested: result.CancelRequested}, nil
+}
+
+// possibleLocks returns the locks that there can be, and the ids of the others.
+func possibleLocks(locks []Lock) (possible []Lock, others []string) {
+	for _, lock := range locks {
+		if canBeID(lock.ID) && canBeToken(lock.Token) {
+			possible = append(possible, lock)
+		} else {
+			others = append(others, lock.ID)
+		}
+	}
+	return possible, others
 }
 
 // defaultBackoff is for jobs whose definition, and whose worker, say nothing.

@@ -71,7 +71,7 @@ func (c *Client) SettleLeases(ctx context.Context, batch ...Settlement) ([]Settl
 	for i, s := range batch {
 		ids[i] = s.ID
 	}
-	records, err := c.store.driver.Jobs(ctx, ids)
+	records, err := c.records(ctx, ids)
 	if err != nil {
 		return nil, within(err, "settle leases")
 	}
@@ -80,6 +80,10 @@ func (c *Client) SettleLeases(ctx context.Context, batch ...Settlement) ([]Settl
 	for i, s := range batch {
 		if records[i] == nil {
 			results[i].Err = fmt.Errorf("%w: job %q", ErrNotFound, s.ID)
+			continue
+		}
+		if !canBeToken(s.Token) {
+			results[i].Err = ErrLockLost
 			continue
 		}
 		ack, err := c.settlementAck(s, records[i])
@@ -111,16 +115,16 @@ func (c *Client) settlementAck(s Settlement, job *driver.Job) (driver.Ack, error
 	case SettleCompleted:
 		exit, err := encodeRaw(s.Result)
 		if err != nil {
-			return ack, &driver.InvalidError{Field: "result", Value: s.ID, Reason: "cannot be stored: " + err.Error()}
+			return ack, &driver.InvalidError{Field: "result", Reason: "cannot be stored: " + err.Error()}
 		}
 		if limit := c.shared.maxPayload; len(exit) > limit {
-			return ack, &driver.InvalidError{Field: "result", Value: s.ID,
+			return ack, &driver.InvalidError{Field: "result",
 				Reason: "is " + strconv.Itoa(len(exit)) + " bytes long; the limit is " + strconv.Itoa(limit)}
 		}
 		ack.Kind, ack.Exit = driver.AckComplete, exit
 	case SettleFailed:
 		if strings.TrimSpace(s.Message) == "" {
-			return ack, &driver.InvalidError{Field: "message", Value: s.ID, Reason: "is empty; say what the run failed with"}
+			return ack, &driver.InvalidError{Field: "message", Value: s.Message, Reason: "is empty; say what the run failed with"}
 		}
 		ack.Kind, ack.Exit = driver.AckFail, engine.ErrorExit{Message: s.Message, Type: s.Type, Stack: s.Stack}.Clean().Encode()
 		switch {
@@ -133,7 +137,7 @@ func (c *Client) settlementAck(s Settlement, job *driver.Job) (driver.Ack, error
 		ack.Kind = driver.AckCancelled
 	case SettleSnoozed:
 		if s.Delay == nil {
-			return ack, &driver.InvalidError{Field: "delay", Value: s.ID, Reason: "is missing; say how long the job rests"}
+			return ack, &driver.InvalidError{Field: "delay", Reason: "is missing; say how long the job rests"}
 		}
 		ack.Kind = driver.AckSnooze
 	case SettleReleased:
@@ -155,7 +159,9 @@ func (c *Client) settlementAck(s Settlement, job *driver.Job) (driver.Ack, error
 func (c *Client) settled(now driver.Time, acks []driver.Ack, position []int, records []*driver.Job, results []SettleResult) {
 	var ends []engine.RunEnd
 	lost, childEnded := 0, false
+	locks := make([]driver.Lock, len(acks))
 	for n, ack := range acks {
+		locks[n] = driver.Lock{ID: ack.ID, Token: ack.Token}
 		job, result := records[position[n]], results[position[n]]
 		if result.Err != nil {
 			lost++
@@ -168,6 +174,7 @@ func (c *Client) settled(now driver.Time, acks []driver.Ack, position []int, rec
 			Wait: max(0, started.Sub(job.RunAt).Std()), Run: max(0, now.Sub(started).Std()),
 		})
 	}
+	c.shared.leasing.ended(c, locks)
 	if o := c.shared.metrics.observer(c.store.name); o != nil {
 		o.RunsEnded(ends)
 		if lost > 0 {

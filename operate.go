@@ -43,6 +43,12 @@ func (c *Client) CancelByKey(ctx context.Context, name, key string) (bool, error
 		return false, err
 	}
 	defer cancel()
+	if err := driver.CheckText("job name", name, driver.MaxNameBytes); err != nil {
+		return false, err
+	}
+	if err := driver.CheckText("dedupe key", key, driver.MaxKeyBytes); err != nil {
+		return false, err
+	}
 	return c.store.driver.CancelByDedupe(ctx, c.now(), name, key)
 }
 

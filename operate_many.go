@@ -45,7 +45,9 @@ func (c *Client) RemoveMany(ctx context.Context, ids ...string) ([]bool, error) 
 		return nil, err
 	}
 	defer cancel()
-	removed, err := c.store.driver.Remove(ctx, c.now(), ids)
+	removed, err := answerIDs(ids, false, func(ids []string) ([]bool, error) {
+		return c.store.driver.Remove(ctx, c.now(), ids)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,10 @@ func (c *Client) operate(ctx context.Context, do operation, ids []string) ([]Ope
 		return nil, err
 	}
 	defer cancel()
-	answers, err := do(c.store.driver, ctx, c.now(), ids)
+	unknown := driver.OperateResult{Err: driver.ErrNotFound}
+	answers, err := answerIDs(ids, unknown, func(ids []string) ([]driver.OperateResult, error) {
+		return do(c.store.driver, ctx, c.now(), ids)
+	})
 	if err != nil {
 		return nil, err
 	}

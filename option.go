@@ -71,7 +71,7 @@ const DefaultAttempts = 10
 func Attempts(n int) Option {
 	return option(func(s *settings) {
 		if n < 1 || n > math.MaxInt32 {
-			s.refuse("attempts", strconv.Itoa(n), "use 1 (run once) or more")
+			s.refuse("attempts", strconv.Itoa(n), "use 1 (run once) to "+strconv.Itoa(math.MaxInt32))
 			return
 		}
 		s.spec.AttemptsMax = int32(n)
@@ -129,8 +129,8 @@ func ID(id string) EnqueueOption {
 }
 
 // Metadata attaches searchable strings to the job; see [Client.List]. Several
-// options add up. Keys are 1 to 255 bytes, values at most 64 MiB; a list that filters
-// by a value compares all of it, so short ones are the use.
+// options add up, to at most 100 entries, whose keys and values are at most 64 KiB
+// together. Keys are 1 to 255 bytes; values may be empty.
 func Metadata(metadata map[string]string) MetadataOption {
 	return metadataOption(func(s *settings) { s.addMetadata(metadata) })
 }
@@ -217,11 +217,8 @@ func (s *settings) addMetadata(metadata map[string]string) {
 	}
 	merged := make(map[string]string, len(s.spec.Metadata)+len(metadata))
 	maps.Copy(merged, s.spec.Metadata)
-	for key, value := range metadata {
-		s.check(driver.CheckText("metadata key", key, driver.MaxKeyBytes))
-		s.check(checkMetadataValue(key, value))
-		merged[key] = value
-	}
+	maps.Copy(merged, metadata)
+	s.check(driver.CheckMetadata(merged))
 	s.spec.Metadata = merged
 }
 
@@ -271,13 +268,6 @@ func checkUserID(id string) error {
 		}
 	}
 	return nil
-}
-
-func checkMetadataValue(key, value string) error {
-	if value == "" {
-		return nil
-	}
-	return driver.CheckText("metadata value of "+key, value, driver.DefaultMaxValueBytes)
 }
 
 type (

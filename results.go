@@ -161,6 +161,9 @@ func (c *Client) ListChildren(ctx context.Context, flowID, cursor string, limit 
 		return ChildPage{}, err
 	}
 	defer cancel()
+	if !canBeID(flowID) {
+		return ChildPage{Children: []ChildInfo{}}, nil
+	}
 	page, err := c.store.driver.ListChildResults(ctx, flowID, cursor, limit)
 	if err != nil {
 		return ChildPage{}, err

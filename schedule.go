@@ -76,6 +76,9 @@ type ScheduleInfo struct {
 	SkipOverlap bool         `json:"skipOverlap"`
 	Backoff     *BackoffInfo `json:"backoff,omitempty"` // of its jobs; nil: the worker's default
 	Keep        *KeepInfo    `json:"keep,omitempty"`    // of its jobs; nil: until the store's history ceiling
+	// Damaged: the store cannot read it, and knows only its key. It does not fire; declare
+	// it again, or remove it.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // Schedule declares a recurring job under a key: workers enqueue one job per slot,
@@ -177,6 +180,9 @@ func (c *Client) Schedules(ctx context.Context, filter ScheduleFilter) ([]Schedu
 		return nil, err
 	}
 	defer cancel()
+	if err := checkFilters([2]string{"job name", filter.JobName}, [2]string{"queue", filter.Queue}, [2]string{"group", filter.Group}); err != nil {
+		return nil, err
+	}
 	f := driver.ScheduleFilter{JobName: filter.JobName, Queue: filter.Queue}
 	if filter.Group != "" {
 		f.Group = driver.Some(filter.Group)
@@ -199,14 +205,24 @@ func (c *Client) GetSchedule(ctx context.Context, key string) (ScheduleInfo, err
 		return ScheduleInfo{}, err
 	}
 	defer cancel()
-	s, err := c.store.driver.Schedule(ctx, key)
-	if errors.Is(err, driver.ErrNotFound) {
-		err = fmt.Errorf("%w: schedule %q", ErrNotFound, key)
-	}
+	s, err := c.schedule(ctx, key)
 	if err != nil {
 		return ScheduleInfo{}, err
 	}
 	return newScheduleInfo(s), nil
+}
+
+// schedule returns the record of a schedule, or ErrNotFound.
+func (c *Client) schedule(ctx context.Context, key string) (driver.Schedule, error) {
+	err := driver.ErrNotFound
+	var s driver.Schedule
+	if canBeKey(key) {
+		s, err = c.store.driver.Schedule(ctx, key)
+	}
+	if errors.Is(err, driver.ErrNotFound) {
+		err = fmt.Errorf("%w: schedule %q", ErrNotFound, key)
+	}
+	return s, err
 }
 
 // Unschedule ends a schedule; see [Job.Unschedule].
@@ -216,6 +232,9 @@ func (c *Client) Unschedule(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	defer cancel()
+	if !canBeKey(key) {
+		return false, nil
+	}
 	return c.store.driver.RemoveSchedule(ctx, key)
 }
 
@@ -225,5 +244,6 @@ func newScheduleInfo(s driver.Schedule) ScheduleInfo {
 		Payload: bytes.Clone(s.Payload), Metadata: maps.Clone(s.Metadata), Priority: int(s.Priority), Attempts: int(s.AttemptsMax),
 		Group: s.Group, NextRunAt: s.NextRunAt.Std(), LastJobID: s.LastJobID, SkipOverlap: s.Overlap == driver.OverlapSkip,
 		Timeout: stdDuration(s.Timeout), Backoff: newBackoffInfo(s.Backoff), Keep: newKeepInfo(s.Keep),
+		Damaged: s.Damaged,
 	}
 }

@@ -3,8 +3,6 @@ package braid
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -53,12 +51,12 @@ func (c *Client) RunSchedule(ctx context.Context, key string) (*Handle[json.RawM
 		return nil, err
 	}
 	defer cancel()
-	s, err := c.store.driver.Schedule(bounded, key)
-	if errors.Is(err, driver.ErrNotFound) {
-		err = fmt.Errorf("%w: schedule %q", ErrNotFound, key)
-	}
+	s, err := c.schedule(bounded, key)
 	if err != nil {
 		return nil, err
+	}
+	if s.Damaged {
+		return nil, &driver.InvalidError{Field: "schedule key", Value: key, Reason: "is of a damaged schedule; declare it again, or remove it"}
 	}
 	result, err := c.target().enqueueOne(ctx, driver.EnqueueRequest{Spec: driver.Spec{
 		Name: s.JobName, Queue: s.Queue, Payload: s.Payload, Metadata: s.Metadata, Priority: s.Priority,
@@ -67,12 +65,15 @@ func (c *Client) RunSchedule(ctx context.Context, key string) (*Handle[json.RawM
 	if err != nil {
 		return nil, within(err, "run schedule %q", key)
 	}
-	return newHandle[json.RawMessage](c, result), nil
+	return new(handleOf[json.RawMessage](c.target(), result)), nil
 }
 
 // Upcoming returns the next n slots of the schedule, in its zone, the first being
-// NextRunAt; fewer if no more come.
+// NextRunAt; fewer if no more come, none of a damaged one.
 func (s ScheduleInfo) Upcoming(n int) []time.Time {
+	if s.Damaged {
+		return nil
+	}
 	zone, err := cron.Location(s.Zone)
 	if err != nil {
 		zone = time.UTC

@@ -36,6 +36,9 @@ func (c *Client) waitFor(ctx context.Context, id string, existed bool) (driver.F
 	if err := c.ready(); err != nil {
 		return driver.Finished{}, err
 	}
+	if !canBeID(id) {
+		return driver.Finished{}, ErrNotFound
+	}
 	ctx, cancel := c.whileOpen(ctx)
 	defer cancel()
 	w := c.newWait(id, existed)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Why tells why a job is where it is; see [Client.Why].
@@ -151,13 +152,10 @@ func whyDelayed(job *JobInfo, now time.Time) Reason {
 }
 
 func aheadText(ahead int, queue string) string {
-	switch {
-	case ahead == 1:
-		return "1 job of its queue " + strconv.Quote(queue) + " comes before it."
-	case ahead >= driver.PositionLimit:
+	if ahead >= driver.PositionLimit {
 		return fmt.Sprintf("At least %d jobs of its queue %q come before it.", ahead, queue)
 	}
-	return fmt.Sprintf("%d jobs of its queue %q come before it.", ahead, queue)
+	return fmt.Sprintf("%s of its queue %q %s before it.", plural.Of(ahead, "job", "jobs"), queue, plural.Word(ahead, "comes", "come"))
 }
 
 func whyActive(job *JobInfo, now time.Time) []Reason {

@@ -66,7 +66,7 @@ func TestAWorkerThatLeasesIsListed(t *testing.T) {
 	b.await("its other queue to be listed", func() bool { return len(b.workers()[0].Queues) == 2 })
 	w := b.workers()[0]
 	if w.ID != "python" || w.Queues[0].Name != "a" || w.Queues[1].Slots != 4 || !slices.Equal(w.Names, []string{"fax", "mail"}) ||
-		w.ExpiresAt.Sub(w.BeatAt) < 90*time.Second {
+		w.ExpiresAt.Sub(w.BeatAt) != 30*time.Second {
 		t.Errorf("listed: %+v", w)
 	}
 	at := w.BeatAt
@@ -74,6 +74,42 @@ func TestAWorkerThatLeasesIsListed(t *testing.T) {
 	if again := b.workers()[0]; !again.BeatAt.Equal(at) {
 		t.Errorf("it was told again at %v, and nothing has changed since %v", again.BeatAt, at)
 	}
+}
+
+func TestAWorkerThatLeasesIsListedAsLongAsItHoldsJobs(t *testing.T) {
+	b := newBench(t)
+	claim := braid.LeaseRequest{Queue: "q", Names: []string{"mail"}, Worker: "python", Limit: 2, LockDuration: 24 * time.Hour}
+	listed := func(what string, holds func(braid.WorkerInfo) bool) {
+		t.Helper()
+		b.await(what, func() bool { w := b.workers(); return len(w) == 1 && holds(w[0]) })
+	}
+	lives := func(w braid.WorkerInfo) time.Duration { return w.ExpiresAt.Sub(w.BeatAt) }
+	if jobs, err := b.client.Lease(b.ctx, claim); err != nil || len(jobs) != 0 {
+		t.Fatalf("leased %+v, %v", jobs, err)
+	}
+	listed("a worker without jobs to be listed for half a minute", func(w braid.WorkerInfo) bool {
+		return lives(w) == 30*time.Second && w.Queues[0].InFlight == 0
+	})
+	for range 3 {
+		b.enqueueNamed("mail", braid.Queue("q"))
+	}
+	claim.Worker = "ruby"
+	jobs := append(b.lease(claim), b.lease(claim)...)
+	// Its third job came within a second, so that it is told with what comes next.
+	inFlight := func(n int) func() bool {
+		return func() bool {
+			if _, err := b.client.ExtendLeases(b.ctx, []braid.Lock{{ID: jobs[0].ID, Token: jobs[0].Token}}, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			w := b.workers()
+			return len(w) == 2 && w[1].Queues[0].InFlight == n && w[1].Queues[0].Slots == max(2, n) && lives(w[1]) > time.Hour
+		}
+	}
+	b.await("its jobs to be counted, and their locks to keep it listed", inFlight(3))
+	b.settle(jobs[1], braid.Settlement{Kind: braid.SettleCompleted})
+	b.await("one job fewer", inFlight(2))
+	b.settle(jobs[2], braid.Settlement{Kind: braid.SettleFailed, Message: "no luck"})
+	b.await("its long lock to be gone", func() bool { w := b.workers(); return len(w) == 2 && lives(w[1]) <= time.Minute })
 }
 
 func TestAllPagesOfWorkersAreListed(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // overviewData is what the first page shows.
@@ -89,7 +90,7 @@ func (d *overviewData) addCharts(c *call) error {
 	d.Runs, d.Failures, d.Counted = sums.runs, sums.failures, len(stats) > 0
 	throughput := hour.bars("throughput", "Runs per minute", whole,
 		series{"good", "completed", sums.good}, series{"other", "other", sums.other}, series{"bad", "failed", sums.bad})
-	throughput.Summary = fmt.Sprintf("%d runs in the last hour, %d of which failed for good.", sums.runs, sums.failures)
+	throughput.Summary = fmt.Sprintf("%s in the last hour, of which %d failed for good.", plural.Of(sums.runs, "run", "runs"), sums.failures)
 	latency := hour.lines("latency", "Mean time per run", seconds,
 		series{"run", "running", sums.runMean}, series{"wait", "waiting before it", sums.waitMean})
 	latency.Summary = "The mean time that runs took, and that their jobs had waited, in each minute of the last hour."

@@ -3,7 +3,6 @@ package driver
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"unicode/utf8"
 )
 
 // ListPosition is the place in a list behind which a page goes on: what a list
@@ -38,7 +37,7 @@ func (r *ListRequest) Position() (Opt[ListPosition], error) {
 		return Opt[ListPosition]{}, nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(r.Cursor)
-	if err != nil || len(raw) < 12 || raw[0] != cursorVersion || raw[2] > 1 || !utf8.Valid(raw[11:]) {
+	if err != nil || len(raw) < 12 || raw[0] != cursorVersion || raw[2] > 1 || CheckText("id", string(raw[11:]), MaxIDBytes) != nil {
 		return Opt[ListPosition]{}, &InvalidError{Field: "cursor", Value: r.Cursor,
 			Reason: "is not a cursor that a list returned"}
 	}
@@ -51,4 +50,27 @@ func (r *ListRequest) Position() (Opt[ListPosition], error) {
 			Reason: "belongs to a list in another order; repeat the request that it came from"}
 	}
 	return Some(p), nil
+}
+
+// childCursorVersion begins every encoded child cursor.
+const childCursorVersion = 'c'
+
+// ChildCursor encodes the place behind a child in a page of children, the same for
+// every store.
+func ChildCursor(childKey string) string {
+	return base64.RawURLEncoding.EncodeToString(append([]byte{childCursorVersion}, childKey...))
+}
+
+// ParseChildCursor returns the key of the child behind which a page goes on: "" if there
+// is no cursor, an [*InvalidError] if it is none.
+func ParseChildCursor(cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < 2 || raw[0] != childCursorVersion {
+		return "", &InvalidError{Field: "cursor", Value: cursor,
+			Reason: "is not a cursor that a page of children returned"}
+	}
+	return string(raw[1:]), nil
 }

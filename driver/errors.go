@@ -98,7 +98,7 @@ type PartialError struct {
 }
 
 func (e *PartialError) Error() string {
-	text := fmt.Sprintf("%v (of the batch, the first %d items were applied", e.Err, e.Applied)
+	text := fmt.Sprintf("%v (items of the batch that were applied: the first %d", e.Err, e.Applied)
 	if e.Unknown > 0 {
 		text += fmt.Sprintf("; the outcome of the next %d is unknown", e.Unknown)
 	}

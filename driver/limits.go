@@ -2,6 +2,7 @@ package driver
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,6 +12,12 @@ const (
 	MaxIDBytes   = 512 // job ids
 	MaxNameBytes = 128 // job names and queues
 	MaxKeyBytes  = 255 // dedup, schedule, child and metadata keys
+	MaxCronBytes = 512 // cron expressions; their time zones are names
+	// MaxMetadataEntries and MaxMetadataBytes bound the metadata of one job: how many
+	// entries, and how many bytes of keys and values. A schedule's jobs have one
+	// entry more, their slot.
+	MaxMetadataEntries = 100
+	MaxMetadataBytes   = 64 << 10
 	// DefaultMaxValueBytes bounds one payload or exit, unless configured.
 	DefaultMaxValueBytes = 64 << 20
 
@@ -42,13 +49,41 @@ func CheckText(field, value string, limit int) error {
 	case len(value) > limit:
 		return &InvalidError{Field: field, Value: value,
 			Reason: "is " + strconv.Itoa(len(value)) + " bytes long; the limit is " + strconv.Itoa(limit)}
-	case !utf8.ValidString(value):
-		return &InvalidError{Field: field, Value: value, Reason: "is not valid UTF-8"}
 	}
-	for i := range len(value) {
-		if value[i] == 0 {
-			return &InvalidError{Field: field, Value: value, Reason: "contains a NUL byte"}
+	return checkEncoding(field, value)
+}
+
+func checkEncoding(field, value string) error {
+	switch {
+	case !utf8.ValidString(value):
+		return &InvalidError{Field: field, Value: value, Reason: "is not valid UTF-8; send it as UTF-8"}
+	case strings.IndexByte(value, 0) >= 0:
+		return &InvalidError{Field: field, Value: value, Reason: "contains a NUL byte; leave it out"}
+	}
+	return nil
+}
+
+// CheckMetadata returns an [*InvalidError] unless a job can have the metadata, or be
+// searched by it: at most [MaxMetadataEntries] entries of [MaxMetadataBytes] together,
+// keys of 1 to [MaxKeyBytes] bytes, everything UTF-8 without NUL. Values may be empty.
+func CheckMetadata(metadata map[string]string) error {
+	if n := len(metadata); n > MaxMetadataEntries {
+		return &InvalidError{Field: "metadata", Value: strconv.Itoa(n) + " entries",
+			Reason: "are too many; the limit is " + strconv.Itoa(MaxMetadataEntries)}
+	}
+	size := 0
+	for key, value := range metadata {
+		if err := CheckText("metadata key", key, MaxKeyBytes); err != nil {
+			return err
 		}
+		if err := checkEncoding("metadata value of "+key, value); err != nil {
+			return err
+		}
+		size += len(key) + len(value)
+	}
+	if size > MaxMetadataBytes {
+		return &InvalidError{Field: "metadata", Value: strconv.Itoa(size) + " bytes",
+			Reason: "are too many for its keys and values; the limit is " + strconv.Itoa(MaxMetadataBytes) + "; put the rest into the payload"}
 	}
 	return nil
 }

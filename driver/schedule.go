@@ -35,6 +35,10 @@ type Schedule struct {
 	// LastJobID is the job that the latest successful Tick inserted. The store sets
 	// it; an upsert keeps it.
 	LastJobID string
+	// Damaged: what is stored under Key cannot be read; only NextRunAt, as far as that
+	// can be, is set besides. It does not fire, and keeps no other from firing. An upsert
+	// replaces it. The store sets it.
+	Damaged bool
 }
 
 // ScheduleFilter selects schedules. Empty fields match any.

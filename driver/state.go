@@ -33,6 +33,18 @@ var stateNames = [...]string{
 // Terminal reports whether a job in this state is finished.
 func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
 
+// ChildStatus returns what the terminal state of a flow's child is to its parent.
+func (s State) ChildStatus() ChildStatus {
+	switch s {
+	case Completed:
+		return ChildCompleted
+	case Failed:
+		return ChildFailed
+	default:
+		return ChildCancelled
+	}
+}
+
 // Valid reports whether s is one of [States].
 func (s State) Valid() bool { return s >= Waiting && s <= Cancelled }
 

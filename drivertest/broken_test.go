@@ -40,6 +40,15 @@ var brokenStores = []struct {
 	}), "Values/ZerosArePresent", true},
 	{"time 0 is taken for absent", timeZeroIsAbsent, "Values/TimeZero", true},
 
+	{"a NUL in a lookup is an error", nulsAreErrors, "Limits/LookupsOfWhatCannotBe", false},
+	{"cursors are not looked into", forgivesCursors, "Limits/CursorsOfWhatCannotBe", false},
+	{"the number of metadata entries wraps", rewriting(func(r *driver.EnqueueRequest) {
+		if len(r.Metadata) >= 1<<16 {
+			r.Metadata = nil
+		}
+	}), "Limits/AJobIsKeptOrRefused", false},
+	{"the length of a cron wraps", cronsWrap, "Limits/AScheduleIsKeptOrRefused", false},
+
 	{"a window is pushed out without extend", rededuping(func(d *driver.Dedupe) { d.Extend = true }), "Dedupe/WindowIsNotPushedOut", false},
 	{"extend is ignored", rededuping(func(d *driver.Dedupe) { d.Extend = false }), "Dedupe/ExtendRestartsTheWindow", false},
 	{"replace is ignored", rededuping(func(d *driver.Dedupe) { d.Replace = false }), "Dedupe/ReplaceRewritesADelayedJob", true},

@@ -17,6 +17,9 @@ func (t *T) equal(what string, got, want any) {
 	}
 }
 
+// same reports whether two values have no differences.
+func same(got, want any) bool { return len(differences(got, want)) == 0 }
+
 // differences lists where two values differ, each as "path: got …, want …". Nil
 // and empty slices and maps are the same.
 func differences(got, want any) []string {

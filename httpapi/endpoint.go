@@ -11,8 +11,9 @@ type endpoint struct {
 	tag     string
 	summary string
 	query   []param
-	body    any // a value of the request's type; nil: none
-	reply   any // a value of the reply's type; nil: not JSON
+	body    any  // a value of the request's type; nil: none
+	reply   any  // a value of the reply's type; nil: not JSON
+	heavy   bool // its reply may hold many jobs, or large ones: it takes its turn
 	serve   func(*call) (any, error)
 }
 

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/braidmq/braid"
@@ -84,12 +86,16 @@ func enqueue(c *call, body *EnqueueRequest) (any, error) {
 	for i, job := range body.Jobs {
 		options, err := job.options()
 		if err != nil {
-			return nil, within(fmt.Sprintf("jobs[%d]", i), err)
+			return nil, within(item("jobs", i), err)
 		}
 		requests[i] = braid.NewRequest(job.Name, job.Payload, options...)
 	}
 	handles, err := c.client.EnqueueMany(c.ctx, requests...)
-	if err != nil {
+	var refused *braid.ItemError
+	switch {
+	case errors.As(err, &refused):
+		return nil, named(err, item("jobs", refused.Index), jobFields)
+	case err != nil:
 		return nil, err
 	}
 	reply := EnqueueReply{Results: make([]Enqueued, len(handles))}
@@ -160,6 +166,9 @@ func (d *Dedupe) option() (braid.EnqueueOption, error) {
 		}
 		options = append(options, braid.Window(ttl))
 	}
+	if d.Extend && d.TTLMs == nil {
+		return nil, invalid("extend", "needs a time that it restarts; give ttlMs, too")
+	}
 	if d.Extend {
 		options = append(options, braid.ExtendWindow())
 	}
@@ -222,11 +231,20 @@ func (b *Backoff) policy() (braid.BackoffPolicy, error) {
 	default:
 		return policy, invalid("kind", "cannot be %q; use fixed or exponential", clip(b.Kind))
 	}
-	if b.Factor != 0 {
+	switch {
+	case b.Factor != 0 && b.Kind == "fixed":
+		return policy, invalid("factor", "cannot be %s; leave it out, or use the kind exponential", number(b.Factor))
+	case b.Factor != 0 && (b.Factor < 1 || math.IsInf(b.Factor, 1)):
+		return policy, invalid("factor", "cannot be %s; use a number of 1 or more", number(b.Factor))
+	case b.Jitter < 0 || b.Jitter > 1:
+		return policy, invalid("jitter", "cannot be %s; use a number from 0 to 1", number(b.Jitter))
+	case b.Factor != 0:
 		policy = policy.Factor(b.Factor)
 	}
 	return policy.Cap(most).Jitter(b.Jitter), nil
 }
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 func (k *Keep) options() ([]braid.Option, error) {
 	var options []braid.Option
@@ -242,6 +260,9 @@ func (k *Keep) options() ([]braid.Option, error) {
 		}
 		var rules []braid.KeepRule
 		if count := part.retention.Count; count != nil {
+			if *count < 0 {
+				return nil, within(part.name, invalid("count", "cannot be %d; use 0, which keeps none, or more", *count))
+			}
 			rules = append(rules, braid.KeepLast(*count))
 		}
 		if age := part.retention.AgeMs; age != nil {

@@ -21,6 +21,7 @@ const (
 	CodeNotAllowed     Code = "method_not_allowed"     // 405
 	CodeConflict       Code = "conflict"               // 409: the job is in a state in which that cannot be done
 	CodeLockLost       Code = "lock_lost"              // 409: the job is not held under that token
+	CodeTimeout        Code = "timeout"                // 408: the body did not come in time
 	CodeTooLarge       Code = "too_large"              // 413
 	CodeMediaType      Code = "unsupported_media_type" // 415: bodies are application/json
 	CodeListOrder      Code = "list_unsupported"       // 400: the store cannot list that way

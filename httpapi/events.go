@@ -59,7 +59,7 @@ func streamEvents(c *call) (any, error) {
 			if !send([]byte(": alive\n\n")) {
 				return nil, nil
 			}
-		case <-c.h.drained:
+		case <-c.h.draining.Done():
 			return nil, nil
 		case <-c.ctx.Done():
 			return nil, nil

@@ -41,7 +41,7 @@ const (
 
 func flowEndpoints() []*endpoint {
 	return []*endpoint{
-		{method: get, path: "flows/{id}", role: RoleRead, tag: "flows", summary: "Get a flow as a tree, up to 1,000 jobs of it", query: []param{
+		{method: get, path: "flows/{id}", role: RoleRead, heavy: true, tag: "flows", summary: "Get a flow as a tree, up to 1,000 jobs of it", query: []param{
 			{"depth", numParam, "How many levels of children; 3 without it, at most 8.", nil},
 			{"limit", numParam, "The most children of the parent; 100 without it, at most 1,000. Of each nested flow the first 20 are shown.", nil},
 			{"cursor", textParam, "The cursor of the page before.", nil},

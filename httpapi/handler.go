@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/braidmq/braid"
@@ -23,6 +22,13 @@ type Limits struct {
 	Batch     int           // items of one batch; default 1,000
 	Page      int           // jobs of one page; default and most 1,000
 	Wait      time.Duration // of a claim that waits for a job; default 60 s
+	// HeldBytes bounds what bodies and replies of more than 64 KiB hold in memory, all
+	// requests together; what would go beyond it is answered with the code unavailable.
+	// Default 128 MiB, or four times BodyBytes where that is more.
+	HeldBytes int64
+	// Reads is how many requests may read jobs, flows and schedules at once; the others
+	// wait for their turn. Default 8.
+	Reads int
 }
 
 // An Option configures the handler.
@@ -75,8 +81,10 @@ type Handler struct {
 	mux          *http.ServeMux
 	guard        *http.CrossOriginProtection
 	feeds        feeds
-	drained      chan struct{} // closed by Drain
-	drain        sync.Once
+	budget       budget
+	reads        chan struct{}   // has room for as many as may read
+	draining     context.Context // ended by Drain
+	drain        context.CancelFunc
 }
 
 // New returns the handler. It starts nothing that outlives its requests, so it needs no
@@ -85,7 +93,7 @@ func New(client *braid.Client, options ...Option) *Handler {
 	h := &Handler{
 		client: client, logger: slog.Default(), pollInterval: time.Second,
 		authorize: func(*http.Request) (Roles, bool) { return AllRoles, true },
-		mux:       http.NewServeMux(), guard: http.NewCrossOriginProtection(), drained: make(chan struct{}),
+		mux:       http.NewServeMux(), guard: http.NewCrossOriginProtection(),
 	}
 	for _, option := range options {
 		if option != nil {
@@ -93,6 +101,9 @@ func New(client *braid.Client, options ...Option) *Handler {
 		}
 	}
 	h.limits = h.limits.withDefaults()
+	h.budget.give(h.limits.HeldBytes)
+	h.reads = make(chan struct{}, h.limits.Reads)
+	h.draining, h.drain = context.WithCancel(context.Background())
 	for _, e := range endpoints {
 		h.mux.Handle(e.method+" "+e.path, h.serve(e))
 	}
@@ -112,6 +123,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Wait <= 0 {
 		l.Wait = time.Minute
+	}
+	if l.HeldBytes <= 0 {
+		l.HeldBytes = max(128<<20, 4*l.BodyBytes)
+	}
+	if l.Reads <= 0 {
+		l.Reads = 8
 	}
 	return l
 }
@@ -134,22 +151,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// Drain ends streams of events and claims that wait, and lets no further ones wait, so
-// that a server can stop in good order. Other requests are served on.
-func (h *Handler) Drain() { h.drain.Do(func() { close(h.drained) }) }
+// Drain ends streams of events and claims that wait, lets no further ones wait, and
+// leaves two seconds to bodies and replies that are on their way, so that a server can
+// stop in good order. Other requests are served on.
+func (h *Handler) Drain() { h.drain() }
 
 // untilDrained is the request's context, which Drain ends, too.
 func (c *call) untilDrained() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	stop := make(chan struct{})
-	go func() {
-		select {
-		case <-c.h.drained:
-			cancel()
-		case <-stop:
-		}
-	}()
-	return ctx, func() { close(stop); cancel() }
+	stop := context.AfterFunc(c.h.draining, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // serve checks the caller and the parameters, calls the endpoint, and writes its reply.
@@ -181,14 +192,57 @@ func (h *Handler) serve(e *endpoint) http.Handler {
 			h.fail(w, r, err)
 			return
 		}
-		reply, err := e.serve(c)
-		switch {
-		case err != nil:
+		defer c.release()
+		status, out, err := c.answer(e)
+		if err != nil {
 			h.fail(w, r, err)
-		case !c.answered:
-			h.reply(w, r, http.StatusOK, reply)
+			return
 		}
+		if c.answered {
+			return
+		}
+		held := counted(int64(len(out)))
+		switch {
+		case e.method != get: // which has done its work, and must say so
+			h.budget.force(held)
+		case !h.budget.take(held):
+			h.fail(w, r, unavailable("too many long replies are under way; try again, or ask for a shorter page with limit"))
+			return
+		}
+		defer h.budget.give(held)
+		h.send(w, status, out)
 	})
+}
+
+// answer calls the endpoint and encodes its reply, in its turn if it is heavy.
+func (c *call) answer(e *endpoint) (int, []byte, error) {
+	if e.heavy {
+		if err := c.turn(); err != nil {
+			return 0, nil, err
+		}
+		defer func() { <-c.h.reads }()
+	}
+	reply, err := e.serve(c)
+	if err != nil || c.answered {
+		return 0, nil, err
+	}
+	status, out := c.h.encode(c.r, http.StatusOK, reply)
+	return status, out, nil
+}
+
+// turnPatience is how long a request waits for its turn to read.
+const turnPatience = 10 * time.Second
+
+// turn waits until the request may read.
+func (c *call) turn() error {
+	ctx, cancel := context.WithTimeout(c.ctx, turnPatience)
+	defer cancel()
+	select {
+	case c.h.reads <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return unavailable("too many requests are reading; try again")
+	}
 }
 
 // notServed answers what no endpoint takes: an unknown path, or one that is there for
@@ -220,7 +274,8 @@ type call struct {
 	ctx      context.Context
 	client   *braid.Client // on the store that the request names
 	query    query
-	answered bool // the endpoint has written its reply itself
+	answered bool  // the endpoint has written its reply itself
+	held     int64 // of the budget, by the body
 }
 
 // prepare reads what every request has.

@@ -21,7 +21,7 @@ func jobEndpoints() []*endpoint {
 	return []*endpoint{
 		{method: post, path: "jobs", role: RoleProduce, tag: "jobs", summary: "Enqueue a batch of jobs",
 			body: EnqueueRequest{}, reply: EnqueueReply{}, serve: withBody(enqueue)},
-		{method: get, path: "jobs", role: RoleRead, tag: "jobs", summary: "List jobs", query: []param{
+		{method: get, path: "jobs", role: RoleRead, heavy: true, tag: "jobs", summary: "List jobs", query: []param{
 			{"queue", textParam, "Only jobs of this queue.", nil},
 			{"name", textParam, "Only jobs of this name.", nil},
 			{"state", listParam, "Only jobs in one of these states.", states},
@@ -31,7 +31,7 @@ func jobEndpoints() []*endpoint {
 			{"cursor", textParam, "The cursor of the page before.", nil},
 			{"limit", numParam, "The most jobs of a page; 50 without it.", nil},
 		}, reply: JobPage{}, serve: listJobs},
-		{method: get, path: "jobs/{id}", role: RoleRead, tag: "jobs", summary: "Get a job",
+		{method: get, path: "jobs/{id}", role: RoleRead, heavy: true, tag: "jobs", summary: "Get a job",
 			reply: Job{}, serve: func(c *call) (any, error) {
 				info, err := c.client.Get(c.ctx, c.path("id"))
 				if err != nil {
@@ -39,7 +39,7 @@ func jobEndpoints() []*endpoint {
 				}
 				return c.h.job(info), nil
 			}},
-		{method: get, path: "jobs/{id}/attempts", role: RoleRead, tag: "jobs", summary: "Get the runs of a job so far, oldest first",
+		{method: get, path: "jobs/{id}/attempts", role: RoleRead, heavy: true, tag: "jobs", summary: "Get the runs of a job so far, oldest first",
 			reply: Attempts{}, serve: listAttempts},
 		{method: get, path: "jobs/{id}/why", role: RoleRead, tag: "jobs", summary: "Tell why a job is waiting",
 			reply: Why{}, serve: func(c *call) (any, error) {

@@ -162,7 +162,7 @@ func (s *schemaSet) of(t reflect.Type) object {
 		return object{"type": "string", "enum": []string{"completed", "retried", "failed", "stalled", "cancelled", "fanned-out"}}
 	case reflect.TypeFor[Code]():
 		return object{"type": "string", "enum": []Code{CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeNotAllowed, CodeConflict,
-			CodeLockLost, CodeTooLarge, CodeMediaType, CodeListOrder, CodePartial, CodeOutcomeUnknown, CodeUnavailable, CodeInternal}}
+			CodeLockLost, CodeTimeout, CodeTooLarge, CodeMediaType, CodeListOrder, CodePartial, CodeOutcomeUnknown, CodeUnavailable, CodeInternal}}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -89,7 +89,7 @@ func operateEndpoints() []*endpoint {
 		&endpoint{method: post, path: "jobs/cancel-by-key", role: RoleOperate, tag: "operate", summary: "Cancel the pending job that holds a dedup key",
 			body: KeyRequest{}, reply: Cancelled{}, serve: withBody(func(c *call, body *KeyRequest) (any, error) {
 				done, err := c.client.CancelByKey(c.ctx, body.Name, body.Key)
-				return Cancelled{done}, err
+				return Cancelled{done}, named(err, "", keyFields)
 			})},
 	)
 }
@@ -172,11 +172,11 @@ func bulk(c *call, action braid.BulkAction, body *BatchRequest) (any, error) {
 	}
 	var err error
 	if request.States, err = parseStates(body.Filter.States); err != nil {
-		return nil, within("filter", err)
+		return nil, named(err, "", fieldNames{"state": "filter.states"})
 	}
 	result, err := c.client.Bulk(c.ctx, request)
 	if err != nil {
-		return nil, err
+		return nil, named(err, "", filterFields)
 	}
 	return BatchReply{Matched: result.Matched, Changed: result.Changed, Cursor: result.Cursor, Results: batchResults(result.Refused)}, nil
 }

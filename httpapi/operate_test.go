@@ -89,7 +89,7 @@ func TestOperationsOnMany(t *testing.T) {
 		"filter":       BatchRequest{Filter: &Filter{}},
 		"limit":        BatchRequest{Filter: &Filter{Name: "a"}, Limit: 100_000},
 		"cursor":       BatchRequest{Filter: &Filter{Name: "a"}, Cursor: "x"},
-		"filter.state": BatchRequest{Filter: &Filter{States: []string{"odd"}}},
+		"filter.states": BatchRequest{Filter: &Filter{States: []string{"odd"}}},
 	} {
 		b.do("POST", "/api/v1/jobs/cancel", body).refused(http.StatusBadRequest, CodeInvalid, field)
 	}

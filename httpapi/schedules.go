@@ -48,7 +48,7 @@ const upcomingSlots = 5
 
 func scheduleEndpoints() []*endpoint {
 	return []*endpoint{
-		{method: get, path: "schedules", role: RoleRead, tag: "schedules", summary: "List the schedules", query: []param{
+		{method: get, path: "schedules", role: RoleRead, heavy: true, tag: "schedules", summary: "List the schedules", query: []param{
 			{"jobName", textParam, "Only schedules of this job.", nil},
 			{"queue", textParam, "Only schedules of this queue.", nil},
 			{"group", textParam, "Only schedules of this declared set.", nil},
@@ -114,7 +114,7 @@ func putSchedule(c *call, body *PutSchedule) (any, error) {
 	}
 	info, err := c.client.Schedule(c.ctx, c.path("key"), body.JobName, cadence, body.Payload, options...)
 	if err != nil {
-		return nil, err
+		return nil, named(err, "", scheduleFields)
 	}
 	return c.h.schedule(info), nil
 }

@@ -53,11 +53,11 @@ func TestSchedules(t *testing.T) {
 		{PutSchedule{JobName: "a", EveryMs: 1}, "everyMs"},
 		{PutSchedule{JobName: "a", EveryMs: 1000, Zone: "UTC"}, "zone"},
 		{PutSchedule{JobName: "a", Cron: "0 0 30 2 *"}, "cron"},
-		{PutSchedule{JobName: "a", Cron: "* * * * *", Zone: "Mars/Olympus"}, "tz"},
-		{PutSchedule{JobName: "a", Cron: "* * * * *", Zone: "../../etc/passwd"}, "tz"},
-		{PutSchedule{Cron: "* * * * *"}, "job name"},
+		{PutSchedule{JobName: "a", Cron: "* * * * *", Zone: "Mars/Olympus"}, "zone"},
+		{PutSchedule{JobName: "a", Cron: "* * * * *", Zone: "../../etc/passwd"}, "zone"},
+		{PutSchedule{Cron: "* * * * *"}, "jobName"},
 	} {
 		b.do("PUT", "/api/v1/schedules/x", test.body).refused(http.StatusBadRequest, CodeInvalid, test.field)
 	}
-	b.do("PUT", "/api/v1/schedules/"+strings.Repeat("k", 256), PutSchedule{JobName: "a", EveryMs: 1000}).refused(http.StatusBadRequest, CodeInvalid, "schedule key")
+	b.do("PUT", "/api/v1/schedules/"+strings.Repeat("k", 256), PutSchedule{JobName: "a", EveryMs: 1000}).refused(http.StatusBadRequest, CodeInvalid, "key")
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/braidmq/braid"
@@ -88,7 +87,7 @@ func claim(c *call, body *ClaimRequest) (any, error) {
 	if wait > c.h.limits.Wait {
 		return nil, invalid("waitMs", "cannot be %d; use at most %d, and ask again", body.WaitMs, c.h.limits.Wait.Milliseconds())
 	}
-	lock, err := millis("lockMs", body.LockMs, 0)
+	lock, err := lockMillis(body.LockMs)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +107,25 @@ func claim(c *call, body *ClaimRequest) (any, error) {
 	return reply, nil
 }
 
+// lockMillis reads how long a lock shall hold; 0 is the default.
+func lockMillis(ms int64) (time.Duration, error) {
+	if ms != 0 && (ms < shortestLockMs || ms > longestLockMs) {
+		return 0, invalid("lockMs", "cannot be %d; use %d to %d milliseconds, or leave it out for 30000", ms, shortestLockMs, longestLockMs)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// What the client takes as the duration of a lock.
+const (
+	shortestLockMs = 100
+	longestLockMs  = 24 * int64(time.Hour/time.Millisecond)
+)
+
 func heartbeat(c *call, body *Heartbeat) (any, error) {
 	if len(body.Locks) == 0 || len(body.Locks) > c.h.limits.Batch {
 		return nil, invalid("locks", "has %d items; use 1 to %d", len(body.Locks), c.h.limits.Batch)
 	}
-	lock, err := millis("lockMs", body.LockMs, 0)
+	lock, err := lockMillis(body.LockMs)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +148,7 @@ func ack(c *call, body *AckRequest) (any, error) {
 	for i, a := range body.Acks {
 		s, err := a.settlement()
 		if err != nil {
-			return nil, within(fmt.Sprintf("acks[%d]", i), err)
+			return nil, within(item("acks", i), err)
 		}
 		batch[i] = s
 	}
@@ -147,7 +160,7 @@ func ack(c *call, body *AckRequest) (any, error) {
 	for i, result := range results {
 		reply.Results[i].ID = body.Acks[i].ID
 		if result.Err != nil {
-			reply.Results[i].Error = errorOf(result.Err)
+			reply.Results[i].Error = errorOf(named(result.Err, item("acks", i), ackFields))
 		} else {
 			reply.Results[i].State = result.State.String()
 		}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,25 @@ func TestADrainedServerLetsNoClaimWait(t *testing.T) {
 	}
 }
 
+func TestARefusedAckNamesItsField(t *testing.T) {
+	b := newBench(t)
+	var acks []Ack
+	for _, id := range ids(3, "a") {
+		b.enqueue(NewJob{Name: "a", ID: id})
+		acks = append(acks, Ack{ID: id, Token: b.claim(ClaimRequest{Names: []string{"a"}})[0].Token})
+	}
+	acks[0].Outcome, acks[1].Outcome, acks[2].Outcome = "failed", "snoozed", "odd"
+	results := b.ack(acks...)
+	for i, want := range []struct{ field, says string }{
+		{"acks[0].error.message", "is empty"}, {"acks[1].delayMs", "is missing"}, {"acks[2].outcome", `"odd"`},
+	} {
+		e := results[i].Error
+		if e == nil || e.Code != CodeInvalid || e.Field != want.field || !strings.Contains(e.Message, want.field) || !strings.Contains(e.Message, want.says) {
+			t.Errorf("ack %d: %+v, want %+v", i, e, want)
+		}
+	}
+}
+
 func TestWorkRequestsAreChecked(t *testing.T) {
 	b := newBench(t, WithLimits(Limits{Batch: 2, Wait: time.Second}))
 	for _, test := range []struct {
@@ -98,9 +118,9 @@ func TestWorkRequestsAreChecked(t *testing.T) {
 		{"claim", "limit", ClaimRequest{Names: []string{"a"}, Worker: "w", Limit: 1_000_000}},
 		{"claim", "waitMs", ClaimRequest{Names: []string{"a"}, Worker: "w", WaitMs: 2000}},
 		{"claim", "waitMs", ClaimRequest{Names: []string{"a"}, Worker: "w", WaitMs: -1}},
-		{"claim", "lock duration", ClaimRequest{Names: []string{"a"}, Worker: "w", LockMs: 1}},
+		{"claim", "lockMs", ClaimRequest{Names: []string{"a"}, Worker: "w", LockMs: 1}},
 		{"heartbeat", "locks", Heartbeat{}},
-		{"heartbeat", "lock duration", Heartbeat{Locks: []Lock{{"a", "b"}}, LockMs: mostMillis}},
+		{"heartbeat", "lockMs", Heartbeat{Locks: []Lock{{"a", "b"}}, LockMs: mostMillis}},
 		{"ack", "acks", AckRequest{}},
 		{"ack", "acks", AckRequest{make([]Ack, 3)}},
 		{"ack", "acks[0].delayMs", AckRequest{[]Ack{{Outcome: "snoozed", DelayMs: pointer(int64(-1))}}}},

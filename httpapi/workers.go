@@ -19,7 +19,7 @@ type Worker struct {
 type WorkerQueue struct {
 	Name     string `json:"name"`
 	Slots    int    `json:"slots" doc:"How many of its jobs the worker runs at once."`
-	InFlight int    `json:"inFlight" doc:"How many of its jobs the worker has. Of workers that lease jobs it is not known, and 0."`
+	InFlight int    `json:"inFlight" doc:"How many of its jobs the worker has. Of a worker that leases jobs: as far as it does so through this server."`
 }
 
 // Workers are in the order of their ids.

@@ -56,7 +56,7 @@ func (s *Store) report(now driver.Time, rec *record, end ending) {
 		ID: fmt.Sprintf("%020d", s.outbox.latest), At: now,
 		FlowName: parent.FlowName, ParentStoreKey: parent.ParentStoreKey,
 		Report: driver.ChildReport{
-			FlowID: parent.FlowID, ChildKey: parent.ChildKey, Outcome: childStatusOf(end.state),
+			FlowID: parent.FlowID, ChildKey: parent.ChildKey, Outcome: end.state.ChildStatus(),
 			Exit: end.exit, FailedReason: end.reason, ChildJobID: rec.job.ID,
 		},
 	}}
@@ -68,18 +68,6 @@ func (s *Store) report(now driver.Time, rec *record, end ending) {
 	}
 	box.all.Set(item)
 	box.ready.Set(item)
-}
-
-// childStatusOf tells a terminal state to a parent.
-func childStatusOf(state driver.State) driver.ChildStatus {
-	switch state {
-	case driver.Completed:
-		return driver.ChildCompleted
-	case driver.Failed:
-		return driver.ChildFailed
-	default:
-		return driver.ChildCancelled
-	}
 }
 
 // hold hides a ready item until then.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Ack implements [driver.Consumer].
@@ -25,9 +26,9 @@ func (s *Store) ackAll(ctx context.Context, p patience, now driver.Time, batch [
 	}
 	trims := len(batch) + trimsBeyondBatch
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
 		if err := s.ackChunk(ctx, p, now, batch[from:to], results[from:to], &trims); err != nil {
-			return results[:from], partial(from, err)
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}
@@ -87,7 +88,7 @@ func (s *Store) ackSome(ctx context.Context, p patience, now driver.Time, batch 
 				continue
 			}
 			state, err := t.ack(recs[batch[i].ID], &batch[i])
-			if err != nil && !isItemRefusal(err) {
+			if err != nil && !storekit.IsItemRefusal(err) {
 				return err
 			}
 			results[i] = driver.AckResult{State: state, Err: err}
@@ -104,14 +105,6 @@ func allOf(batch []driver.Ack) []int {
 		all[i] = i
 	}
 	return all
-}
-
-// isItemRefusal reports whether an error refuses one item of a batch, of which then
-// nothing was applied.
-func isItemRefusal(err error) bool {
-	var state *driver.StateError
-	return errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrLockLost) ||
-		errors.Is(err, driver.ErrInvalid) || errors.As(err, &state)
 }
 
 // ack settles one run.
@@ -172,18 +165,4 @@ func (t *tx) putOff(rec *record, delay driver.Millis) (driver.State, error) {
 		state = driver.Delayed
 	}
 	return state, t.sendBack(rec, t.now.Add(delay), state, true)
-}
-
-// chunkEnd returns the end of the chunk that begins at from: as many items as one
-// transaction may take, by number and by size. A larger item goes alone.
-func chunkEnd(from, total, most int, size func(i int) int) int {
-	bytes := 0
-	to := from
-	for ; to < total && to-from < most; to++ {
-		bytes += size(to)
-		if bytes > driver.ChunkBytes && to > from {
-			break
-		}
-	}
-	return to
 }

@@ -54,6 +54,7 @@ type changes struct {
 	wakes   map[string]struct{}
 	cancels []string
 	told    []toldWatch
+	strays  []stray // jobs that wait at their old places
 }
 
 // count changes how many jobs of a queue and name are in a state.

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -89,18 +90,36 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 	var promoted int
 	var paused, moreDue bool
 	var next *int64
+	var promotedNames, promotedIDs []string
 	before := c.store.hub.cursor()
+	from := c.store.heads.of(c.req.Queue, c.names)
+	promote := driver.ChunkJobs
+	if from.anyLong {
+		// These become strays, which are to be claimed before more come.
+		promote = max(want, 1)
+	}
+	began := time.Now()
 	err = c.store.pipeline(ctx, "Claim", c.now, func(t *tx) {
 		c.jobs, c.size, c.left, promoted, next = c.jobs[:held], size, false, 0, nil
-		t.scan("claim_promote", nil, []any{&promoted, &moreDue, &next, &paused}, c.req.Queue, c.now, driver.ChunkJobs)
+		t.scan("claim_promote", nil, []any{&promoted, &moreDue, &next, &paused, &promotedNames, &promotedIDs}, c.req.Queue, c.now, promote, from.anyLong, from.due)
 		if want > 0 && len(c.names) > 0 {
-			t.query("claim_hold", c.add, c.req.Queue, c.names, want, min(want+want/2+16, 4*driver.ChunkJobs), c.req.Token, c.req.Worker,
-				c.now, c.now.Add(c.req.LockDuration), driver.ChunkBytes-c.size, held == 0)
+			t.query("claim_hold", c.add, c.req.Queue, from.names, want, min(want+want/2+16, 4*driver.ChunkJobs), c.req.Token, c.req.Worker,
+				c.now, c.now.Add(c.req.LockDuration), driver.ChunkBytes-c.size, held == 0,
+				from.lows, from.highs, from.placeNames, from.placePriorities, from.places, from.strays)
 		}
 		t.settled = func() { t.counted = promoted > 0 || len(c.jobs) > held }
 	})
 	if err != nil {
 		return result, false, err
+	}
+	strays := make([]stray, len(promotedIDs))
+	for i, id := range promotedIDs {
+		strays[i] = stray{c.req.Queue, promotedNames[i], id}
+	}
+	c.store.heads.add(strays)
+	c.store.heads.took(c.req.Queue, c.jobs[held:], time.Since(began))
+	if !moreDue {
+		c.store.heads.promoted(c.req.Queue, c.now, promoted, time.Since(began))
 	}
 	result.Cursor = c.store.hub.promoted(c.req.Queue, promoted > 0, before)
 	took := len(c.jobs) - held
@@ -108,8 +127,9 @@ func (c *claiming) step(ctx context.Context) (result driver.ClaimResult, again b
 		return result, false, nil
 	}
 	switch {
-	case moreDue, took < want && c.left:
-		// Candidates are left: others held them, or the page is full.
+	case moreDue, took < want && (c.left || len(strays) > 0):
+		// Candidates are left: others held them, the page is full, or they were promoted to
+		// places that this claim did not look at.
 		result.NextRunAt = driver.Some(c.now)
 	case next != nil:
 		result.NextRunAt = driver.Some(driver.Time(*next))

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Enqueue implements [driver.Producer]. A chunk is one transaction: one statement,
@@ -26,9 +27,9 @@ func (s *Store) enqueue(ctx context.Context, p patience, now driver.Time, batch 
 		return results, s.serves(ctx)
 	}
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
 		if err := s.enqueueChunk(ctx, p, now, batch[from:to], results[from:to]); err != nil {
-			return results[:from], partial(from, err)
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}
@@ -63,7 +64,10 @@ func (s *Store) enqueuePlain(ctx context.Context, p patience, now driver.Time, b
 		}
 	}
 	rows := newJobRows(len(batch))
-	seen := make(map[string]int, len(batch)) // the first item of an id
+	var seen map[string]int // the first item of an id that was named
+	if named {
+		seen = make(map[string]int, len(batch))
+	}
 	for i := range batch {
 		id := batch[i].ID
 		if !named {
@@ -73,34 +77,39 @@ func (s *Store) enqueuePlain(ctx context.Context, p patience, now driver.Time, b
 			}
 		}
 		results[i] = driver.EnqueueResult{ID: id}
-		if _, again := seen[id]; again {
-			results[i].Duplicate = true
-			continue
+		if named {
+			if _, again := seen[id]; again {
+				results[i].Duplicate = true
+				continue
+			}
+			seen[id] = i
 		}
-		seen[id] = i
 		rows.add(now, id, &batch[i], batch[i].Delay > 0, nil)
 	}
-	statement := statement("jobs_insert_new")
-	if named {
-		statement = "jobs_insert"
-	}
+	args := rows.inserts()
 	err := s.pipelineAs(ctx, p, "Enqueue", now, func(t *tx) {
 		var existing []int
 		t.counted = true
-		t.query(statement, func(row pgx.Rows) error {
-			var id string
-			var seq int64
-			err := row.Scan(&id, &seq)
-			existing = append(existing, seen[id])
-			return err
-		}, rows.args()...)
+		if named {
+			t.query("jobs_insert", func(row pgx.Rows) error {
+				var id string
+				var seq int64
+				err := row.Scan(&id, &seq)
+				existing = append(existing, seen[id])
+				return err
+			}, args...)
+		} else {
+			t.exec("jobs_insert_new", args...)
+			rows.count(&t.changes)
+			t.flushCounts()
+		}
 		t.settled = func() {
 			s.growth.insert(len(rows.ids) - len(existing))
 			for _, i := range existing {
 				results[i].Duplicate = true
 			}
 			for i := range results {
-				if !results[i].Duplicate {
+				if !results[i].Duplicate && (i == 0 || results[i-1].Duplicate || batch[i].Queue != batch[i-1].Queue) {
 					t.wake(batch[i].Queue)
 				}
 			}
@@ -329,7 +338,7 @@ func (e *enqueuing) insert() error {
 			p.seq = &seq
 			collided = append(collided, p)
 			return nil
-		}, rows.args()...)
+		}, rows.inserts()...)
 		if err := e.send(); err != nil {
 			return err
 		}

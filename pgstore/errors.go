@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // ErrNoTables is matched when the tables are not there (any more): the schema was
@@ -23,6 +24,8 @@ const (
 	codeNoTable         = "42P01"
 	codeReadOnly        = "25006"
 	codeQueryCancelled  = "57014"
+	codeNotText         = "22021" // a text with a NUL, or that is not UTF-8
+	codeTooLong         = "54000" // such as for an index
 )
 
 // sqlState returns the server's code of an error, "" if it is not the server's.
@@ -76,6 +79,9 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 	}
 	failure := &driver.StoreError{Op: op, Err: err}
 	code := sqlState(err)
+	if refused := refusedText(code); refused != nil {
+		return refused
+	}
 	switch {
 	case code == codeNoTable:
 		failure.Err = errors.Join(ErrNoTables, err)
@@ -95,6 +101,18 @@ func (s *Store) storeError(ctx context.Context, op string, err error, changing b
 	return failure
 }
 
+// refusedText returns how a text is refused that the server cannot take, nil if it was
+// not for that. What is above the seam lets none through.
+func refusedText(code string) error {
+	switch code {
+	case codeNotText:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is not UTF-8 without NUL; send it as such"}
+	case codeTooLong:
+		return &driver.InvalidError{Field: "text", Reason: "in the request is longer than Postgres can index; shorten it"}
+	}
+	return nil
+}
+
 // retryableCode reports whether the server may do the same later.
 func retryableCode(code string) bool {
 	switch code[:2] {
@@ -104,25 +122,4 @@ func retryableCode(code string) bool {
 	return code == codeReadOnly
 }
 
-func isRefusal(err error) bool {
-	var known *driver.StoreError
-	var state *driver.StateError
-	var partial *driver.PartialError
-	for _, sentinel := range []error{
-		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, migrate.ErrPending,
-	} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
-}
-
-// partial wraps err so that it tells that the first done items were applied.
-func partial(done int, err error) error {
-	if done == 0 || err == nil {
-		return err
-	}
-	return &driver.PartialError{Applied: done, Err: err}
-}
+func isRefusal(err error) bool { return storekit.IsRefusal(err, migrate.ErrPending) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // What a sweep has to do for a flow, as the column standing says.
@@ -153,7 +154,7 @@ func (s *Store) StageChildren(ctx context.Context, flowID, token string, page []
 		}
 	}
 	for from := 0; from == 0 || from < len(page); {
-		to := chunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
+		to := storekit.ChunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
 		err := s.transact(ctx, "StageChildren", 0, func(t *tx) error { return t.stage(flowID, token, page[from:to]) })
 		if err != nil || to == len(page) {
 			return err

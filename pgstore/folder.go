@@ -15,7 +15,7 @@ const (
 	foldTimeout = 10 * time.Second
 	// vacuumAfter is after how many folded changes their tables, which are read whole for
 	// every count, are vacuumed: autovacuum comes once a minute at most.
-	vacuumAfter = 50_000
+	vacuumAfter = 10_000
 )
 
 // folder folds changes of counts and stats into the counts and stats, a second after there

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // hub tells those who wait in this process what was committed: by this process at once,
@@ -16,9 +17,10 @@ type hub struct {
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
-	wakes    wakeBook
+	wakes    storekit.WakeBook
+	woken    driver.WakeCursor      // the latest wake
 	finished map[int64]*finishWatch // by watch
-	cancels  map[*cancelWatch]struct{}
+	cancels  storekit.CancelWatches
 
 	notifier notifier
 	listener listener
@@ -28,8 +30,8 @@ func newHub(s *Store) *hub {
 	var id [8]byte
 	_, _ = rand.Read(id[:])
 	h := &hub{
-		store: s, id: hex.EncodeToString(id[:]), wakes: newWakeBook(),
-		finished: map[int64]*finishWatch{}, cancels: map[*cancelWatch]struct{}{},
+		store: s, id: hex.EncodeToString(id[:]), wakes: storekit.NewWakeBook(),
+		finished: map[int64]*finishWatch{},
 	}
 	h.notifier.hub, h.listener.hub = h, h
 	h.listener.init()
@@ -41,6 +43,7 @@ func (s *Store) publish(t *tx) {
 	if t.settled != nil {
 		t.settled()
 	}
+	s.heads.add(t.strays)
 	if t.counted {
 		s.folder.begin()
 	}
@@ -51,10 +54,10 @@ func (s *Store) publish(t *tx) {
 	var listeners []string
 	h.mu.Lock()
 	for queue := range t.wakes {
-		h.wakes.wake(queue)
+		h.wake(queue)
 	}
 	for _, id := range t.cancels {
-		h.announceCancel(id)
+		h.cancels.Announce(id)
 	}
 	for _, told := range t.told {
 		if told.listener == h.id {
@@ -71,7 +74,7 @@ func (s *Store) publish(t *tx) {
 func (h *hub) cursor() driver.WakeCursor {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.wakes.latest
+	return h.woken
 }
 
 // promoted wakes a queue whose due jobs a claim has promoted, and returns the cursor of
@@ -81,14 +84,21 @@ func (h *hub) promoted(queue string, any bool, before driver.WakeCursor) driver.
 		return before
 	}
 	h.mu.Lock()
-	alone := h.wakes.latest == before
-	h.wakes.wake(queue)
+	alone := h.woken == before
+	h.wake(queue)
 	if alone {
-		before = h.wakes.latest
+		before = h.woken
 	}
 	h.mu.Unlock()
 	h.notifier.add(map[string]struct{}{queue: {}}, nil, nil)
 	return before
+}
+
+// wakeHere wakes the waiters of a queue in this process.
+func (h *hub) wakeHere(queue string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wake(queue)
 }
 
 // close ends all waits. It returns when nothing runs any more.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -17,12 +20,20 @@ const maxIDCollisions = 100
 // makes it says.
 const idBlock = 100
 
+// mostIDBlocks bounds how many blocks are drawn at once.
+const mostIDBlocks = 32
+
+// quickUse is in how short a time a drawing that is used up makes the next one larger.
+const quickUse = time.Second
+
 // idStock is the ids that the process has drawn and not given out. Its mutexes are held
 // for moments only, never while the database is asked: those who wait for them may have
 // all connections.
 type idStock struct {
 	mu     sync.Mutex
 	blocks []int64       // the next id of each block; a block ends where idBlock divides
+	size   int           // how many blocks the last drawing was for
+	drawn  time.Time     // when that was
 	filler chan struct{} // closed when the call that fills the stock is over; nil: none is
 
 	generator sync.Mutex // held while the caller's generator is called
@@ -32,22 +43,36 @@ type idStock struct {
 func (s *idStock) take() (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := len(s.blocks) - 1
-	if last < 0 {
+	if len(s.blocks) == 0 {
 		return "", false
 	}
-	id := s.blocks[last]
-	if s.blocks[last]++; s.blocks[last]%idBlock == 1 {
-		s.blocks = s.blocks[:last]
+	id := s.blocks[0]
+	if s.blocks[0]++; s.blocks[0]%idBlock == 1 {
+		s.blocks = s.blocks[1:]
 	}
 	return "j-" + strconv.FormatInt(id, 10), true
 }
 
-// put adds a block that was drawn.
-func (s *idStock) put(first int64) {
+// put adds blocks that were drawn.
+func (s *idStock) put(blocks []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blocks = append(s.blocks, first)
+	s.blocks = append(s.blocks, blocks...)
+}
+
+// next returns for how many blocks a drawing is to be: the more, the quicker the last one
+// was used up.
+func (s *idStock) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if now.Sub(s.drawn) < quickUse {
+		s.size = min(2*s.size, mostIDBlocks)
+	} else {
+		s.size = 1
+	}
+	s.drawn = now
+	return s.size
 }
 
 // turn makes the caller the one who fills the stock, or returns what to wait for while
@@ -71,7 +96,7 @@ func (s *idStock) over() {
 }
 
 // assignID draws an id: from the caller's generator, or from the stock, which one round
-// trip fills for a hundred ids. on is the transaction under way, if there is one: then
+// trip fills. on is the transaction under way, if there is one: then
 // that makes the round trip, since a second connection might not be there.
 func (s *Store) assignID(ctx context.Context, on *tx) (string, error) {
 	if s.generateID != nil {
@@ -89,16 +114,24 @@ func (s *Store) assignID(ctx context.Context, on *tx) (string, error) {
 	}
 }
 
-// fillIDs draws a block of ids. Of those who have no transaction one does so for all.
+// fillIDs draws blocks of ids. Of those who have no transaction one does so for all.
 func (s *Store) fillIDs(ctx context.Context, on *tx) error {
-	var first int64
-	draw := func(t *tx) { t.scan("ids_draw", nil, []any{&first}) }
+	var blocks []int64
+	draw := func(t *tx) {
+		blocks = nil
+		t.query("ids_draw", func(rows pgx.Rows) error {
+			var first int64
+			err := rows.Scan(&first)
+			blocks = append(blocks, first)
+			return err
+		}, s.ids.next())
+	}
 	if on != nil {
 		draw(on)
 		if err := on.send(); err != nil {
 			return err
 		}
-		s.ids.put(first)
+		s.ids.put(blocks)
 		return nil
 	}
 	wait, own := s.ids.turn()
@@ -116,7 +149,7 @@ func (s *Store) fillIDs(ctx context.Context, on *tx) error {
 	if err := s.pipeline(ctx, "Enqueue", 0, draw); err != nil {
 		return noIDs(err)
 	}
-	s.ids.put(first)
+	s.ids.put(blocks)
 	return nil
 }
 

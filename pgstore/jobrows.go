@@ -54,6 +54,47 @@ func (r *jobRows) add(now driver.Time, id string, req *driver.EnqueueRequest, de
 	r.metadata, r.payloads = append(r.metadata, optional(rowcodec.EncodeMetadata(req.Metadata))), append(r.payloads, optionalBytes(req.Payload))
 }
 
+// count counts the jobs as new.
+func (r *jobRows) count(c *changes) {
+	from := 0
+	for i := 1; i <= len(r.ids); i++ {
+		if i == len(r.ids) || r.queues[i] != r.queues[from] || r.names[i] != r.names[from] || r.states[i] != r.states[from] {
+			c.count(r.queues[from], r.names[from], int64(r.states[from]), int64(i-from))
+			from = i
+		}
+	}
+}
+
+// inserts are the arguments of the statements that insert: as args, but a column in which
+// all jobs are alike is its first element, or nil where that is NULL, which nobody then
+// has to encode and decode for every job.
+func (r *jobRows) inserts() []any {
+	return []any{r.ids, one(r.states), one(r.queues), one(r.names), one(r.priorities), one(r.attemptsMax), one(r.runAts), one(r.enqueuedAts),
+		orNone(r.seqs), orNone(r.dedupeKeys), one(r.dedupeTTLs), one(r.plains), orNone(r.settings), orNone(r.traces), orNone(r.parents),
+		orNone(r.metadata), orNone(r.payloads)}
+}
+
+// one shortens a column whose elements are all the same to the first.
+func one[T comparable](column []T) []T {
+	for _, value := range column[1:] {
+		if value != column[0] {
+			return column
+		}
+	}
+	return column[:1]
+}
+
+// orNone returns nil for a column that is NULL everywhere.
+func orNone[T any](column []*T) []*T {
+	for _, value := range column {
+		if value != nil {
+			return column
+		}
+	}
+	return nil
+}
+
+// args are the arguments of a statement that takes all columns.
 func (r *jobRows) args() []any {
 	return []any{r.ids, r.states, r.queues, r.names, r.priorities, r.attemptsMax, r.runAts, r.enqueuedAts, r.seqs,
 		r.dedupeKeys, r.dedupeTTLs, r.plains, r.settings, r.traces, r.parents, r.metadata, r.payloads}

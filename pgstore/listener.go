@@ -228,9 +228,7 @@ func (l *listener) next(conn *pgx.Conn, timeout time.Duration) (string, error) {
 func (l *listener) catchUp() {
 	h := l.hub
 	l.setHears(true)
-	h.mu.Lock()
-	h.wakes.wakeAll()
-	h.mu.Unlock()
+	h.wakeAll()
 	_ = l.fetch(true)
 }
 
@@ -251,13 +249,13 @@ func (l *listener) deliver(note string) {
 	case noteWake:
 		if sender != h.id {
 			h.mu.Lock()
-			h.wakes.wake(what)
+			h.wake(what)
 			h.mu.Unlock()
 		}
 	case noteCancel:
 		if sender != h.id {
 			h.mu.Lock()
-			h.announceCancel(what)
+			h.cancels.Announce(what)
 			h.mu.Unlock()
 		}
 	case noteEnd:
@@ -334,7 +332,7 @@ func (l *listener) poll() {
 		}
 		h := l.hub
 		h.mu.Lock()
-		ends, cancels := len(h.finished) > 0, len(h.cancels) > 0
+		ends, cancels := len(h.finished) > 0, h.cancels.Any()
 		h.mu.Unlock()
 		l.mu.Lock()
 		if l.polling = !l.hears && (ends || cancels); !l.polling {
@@ -372,7 +370,7 @@ func (l *listener) pollCancels(told map[string]bool) map[string]bool {
 	defer h.mu.Unlock()
 	for id := range requested {
 		if !told[id] {
-			h.announceCancel(id)
+			h.cancels.Announce(id)
 		}
 	}
 	return requested

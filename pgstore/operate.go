@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Cancel implements [driver.Operator].
@@ -67,7 +68,7 @@ func (s *Store) operate(ctx context.Context, op string, now driver.Time, ids []s
 				continue
 			}
 			state, err := apply(t, rec)
-			if err != nil && !isItemRefusal(err) {
+			if err != nil && !storekit.IsItemRefusal(err) {
 				return err
 			}
 			results[i] = driver.OperateResult{State: state, Err: err}
@@ -88,7 +89,7 @@ func (s *Store) inChunks(ctx context.Context, op string, now driver.Time, total,
 	for done < total {
 		from, to := done, min(done+chunk, total)
 		if err := s.transact(ctx, op, now, func(t *tx) error { return work(t, from, to) }); err != nil {
-			return done, partial(done, err)
+			return done, storekit.Partial(done, err)
 		}
 		done = to
 	}

@@ -2,13 +2,12 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // outboxRow is an entry that is to be written.
@@ -43,38 +42,12 @@ func (t *tx) flushOutbox() {
 	flowNames, storeKeys, flowIDs, childKeys, jobIDs := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	reasons, exits := make([]*string, n), make([]*string, n)
 	for i, row := range t.outbox {
-		entries[i], outcomes[i], jobIDs[i] = row.entry, int16(childStatusOf(row.end.state)), row.jobID
+		entries[i], outcomes[i], jobIDs[i] = row.entry, int16(row.end.state.ChildStatus()), row.jobID
 		flowNames[i], storeKeys[i] = row.parent.FlowName, row.parent.ParentStoreKey
 		flowIDs[i], childKeys[i] = row.parent.FlowID, row.parent.ChildKey
 		reasons[i], exits[i] = optional(row.end.reason), optionalBytes(row.end.exit)
 	}
 	t.exec("outbox_insert", entries, t.now, outcomes, flowNames, storeKeys, flowIDs, childKeys, jobIDs, reasons, exits)
-}
-
-// childStatusOf tells a terminal state to a parent.
-func childStatusOf(state driver.State) driver.ChildStatus {
-	switch state {
-	case driver.Completed:
-		return driver.ChildCompleted
-	case driver.Failed:
-		return driver.ChildFailed
-	default:
-		return driver.ChildCancelled
-	}
-}
-
-// entryID and entryNumber are the two ways to write an entry's number: one orders
-// in byte order.
-func entryID(number int64) string { return fmt.Sprintf("%020d", number) }
-
-// entryNumber returns the greatest number whose id is not behind id; 0 for what is
-// no id.
-func entryNumber(id string) int64 {
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
 }
 
 // PeekOutbox implements [driver.FlowStore].
@@ -91,7 +64,7 @@ func (s *Store) PeekOutbox(ctx context.Context, now driver.Time, req driver.Peek
 		var reason, exit *string
 		err := rows.Scan(&number, (*int64)(&e.At), &e.FlowName, &e.ParentStoreKey, &e.Report.FlowID, &e.Report.ChildKey,
 			&outcome, &e.Report.ChildJobID, &reason, &exit)
-		e.ID, e.Report.Outcome = entryID(number), driver.ChildStatus(outcome) //nolint:gosec // a status
+		e.ID, e.Report.Outcome = rowcodec.EntryID(number), driver.ChildStatus(outcome) //nolint:gosec // a status
 		e.Report.FailedReason, e.Report.Exit = orZero(reason), bytesOf(exit)
 		entries = append(entries, e)
 		return err
@@ -99,11 +72,11 @@ func (s *Store) PeekOutbox(ctx context.Context, now driver.Time, req driver.Peek
 	err := s.pipeline(ctx, "PeekOutbox", now, func(t *tx) {
 		entries = nil
 		if req.Hold <= 0 {
-			t.query("outbox_peek", peek, keys, all, entryNumber(req.After), req.Limit, driver.ChunkBytes)
+			t.query("outbox_peek", peek, keys, all, rowcodec.EntryNumber(req.After), req.Limit, driver.ChunkBytes)
 			return
 		}
 		t.exec("outbox_unhold", keys, all, now)
-		t.query("outbox_hold", peek, keys, all, entryNumber(req.After), req.Limit, driver.ChunkBytes, now.Add(req.Hold))
+		t.query("outbox_hold", peek, keys, all, rowcodec.EntryNumber(req.After), req.Limit, driver.ChunkBytes, now.Add(req.Hold))
 	})
 	return entries, err
 }
@@ -117,14 +90,14 @@ func (s *Store) DeleteOutbox(ctx context.Context, ids []string) error {
 		part := ids[from:min(from+driver.ChunkReports, len(ids))]
 		numbers := make([]int64, len(part))
 		for i, id := range part {
-			numbers[i] = entryNumber(id)
+			numbers[i] = rowcodec.EntryNumber(id)
 		}
 		err := s.pipeline(ctx, "DeleteOutbox", 0, func(t *tx) {
 			t.counted = true
 			t.exec("outbox_delete", numbers)
 		})
 		if err != nil {
-			return partial(from, err)
+			return storekit.Partial(from, err)
 		}
 	}
 	return nil

@@ -144,15 +144,28 @@ func TestHotStatementsUseTheirIndex(t *testing.T) {
 	fill(t, conn, n)
 	mustExec(t, conn, "ANALYZE")
 	for st, index := range map[statement]string{
-		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "ack_plain": "jobs_pkey",
+		"claim_hold": "jobs_waiting", "claim_promote": "jobs_delayed", "head_strays": "jobs_waiting", "due_strays": "jobs_delayed", "ack_plain": "jobs_pkey",
 		"jobs_update": "jobs_pkey", "jobs_stalled": "jobs_active", "trims_apply": "jobs_finished", "history_sweep": "jobs_expiring",
 		"list_enqueued_down": "jobs_listed", "list_enqueued_up": "jobs_listed", "list_finished_down": "jobs_finished",
-		"list_delayed_up": "jobs_delayed", "children_after": "children_pkey", "children_owed": "children_fresh",
+		"list_delayed_up": "jobs_due", "list_delayed_down": "jobs_due", "children_after": "children_pkey", "children_owed": "children_fresh",
 		"outbox_hold": "outbox_ready", "schedules_due": "schedules_due", "watches_end": "watches_open",
 		"workers_after": "workers_pkey", "workers_lapse": "workers_expiring", "stats_range": "stats_pkey", "stats_sweep": "stats_pkey",
 	} {
 		if plan := strings.Join(planOf(t, conn, n, st), "\n"); !strings.Contains(plan, n.prefix+index) {
 			t.Errorf("sql/%s.sql does not use %s:\n%s", st, index, plan)
+		}
+	}
+}
+
+// An index of jobs of all states must not be what the planner takes instead of the index
+// of those that wait, however large that looks to it.
+func TestClaimsUseNoIndexOfAllStates(t *testing.T) {
+	conn, n := connectToTables(t)
+	fill(t, conn, n)
+	mustExec(t, conn, n.render("DROP INDEX @jobs_waiting, @jobs_delayed"))
+	for _, st := range []statement{"claim_hold", "claim_promote", "head_strays", "due_strays", "job_position"} {
+		if plan := strings.Join(planOf(t, conn, n, st), "\n"); strings.Contains(plan, "jobs_listed") || strings.Contains(plan, "jobs_due") {
+			t.Errorf("sql/%s.sql uses an index that is for lists:\n%s", st, plan)
 		}
 	}
 }

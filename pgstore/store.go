@@ -35,6 +35,7 @@ type Store struct {
 	growth  growth
 	hub     *hub
 	folder  *folder
+	heads   heads
 
 	closing chan struct{} // closed by Close
 	closed  context.Context
@@ -161,6 +162,7 @@ func newStore(pool *pgxpool.Pool, settings settings) *Store {
 	s.location = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	s.hub = newHub(s)
 	s.folder = newFolder(s)
+	s.heads = newHeads(s)
 	return s
 }
 
@@ -274,6 +276,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.end(driver.ErrClosed)
 		s.folder.wait()
+		s.heads.wait()
 		s.hub.close()
 		if s.ownsPool {
 			s.pool.Close()

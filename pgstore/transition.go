@@ -100,6 +100,8 @@ func (t *tx) sendBack(rec *record, runAt driver.Time, state driver.State, anew b
 			return err
 		}
 		rec.seq = seq
+	} else if state == driver.Waiting {
+		t.strays = append(t.strays, stray{rec.queue, rec.name, rec.id})
 	}
 	if state != driver.WaitingChildren {
 		t.wake(rec.queue)

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -124,13 +123,6 @@ func (h *hub) dropFinishWatch(watch int64) {
 	}
 }
 
-// cancelWatch is one call of WatchCancels: what it still has to deliver.
-type cancelWatch struct {
-	mu      sync.Mutex
-	pending []string
-	some    chan struct{} // holds a token while pending is not empty
-}
-
 // WatchCancels implements [driver.CancelWatcher].
 func (s *Store) WatchCancels(ctx context.Context, deliver func(id string)) error {
 	if err := s.serves(ctx); err != nil {
@@ -140,51 +132,8 @@ func (s *Store) WatchCancels(ctx context.Context, deliver func(id string)) error
 	if err := h.listen(ctx); err != nil {
 		return err
 	}
-	w := &cancelWatch{some: make(chan struct{}, 1)}
-	h.mu.Lock()
-	h.cancels[w] = struct{}{}
-	h.mu.Unlock()
+	w := h.cancels.Enter()
+	defer w.Leave()
 	h.listener.attend()
-	defer func() {
-		h.mu.Lock()
-		delete(h.cancels, w)
-		h.mu.Unlock()
-	}()
-	for {
-		select {
-		case <-w.some:
-			for _, id := range w.take() {
-				deliver(id)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.closing:
-			return driver.ErrClosed
-		}
-	}
-}
-
-// announceCancel tells of a job whose cancel was requested. The mutex is held.
-func (h *hub) announceCancel(id string) {
-	for w := range h.cancels {
-		w.put(id)
-	}
-}
-
-func (w *cancelWatch) put(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pending = append(w.pending, id)
-	select {
-	case w.some <- struct{}{}:
-	default:
-	}
-}
-
-func (w *cancelWatch) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ids := w.pending
-	w.pending = nil
-	return ids
+	return w.Deliver(ctx, s.closing, deliver)
 }

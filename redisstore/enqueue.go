@@ -40,7 +40,10 @@ func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.Enq
 	results := make([]driver.EnqueueResult, 0, len(batch))
 	for collisions := 0; len(results) < len(batch); collisions++ {
 		done := len(results)
-		calls, sent := s.enqueueCalls(now, batch[done:])
+		calls, sent, err := s.enqueueCalls(now, batch[done:])
+		if err != nil {
+			return results, partial(done, 0, err)
+		}
 		replies, err := s.runAll(ctx, "Enqueue", calls)
 		for i, reply := range replies {
 			if err := appendEnqueued(&calls[i], reply, &results); err != nil {
@@ -68,21 +71,24 @@ func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.Enq
 // enqueueCalls cuts the beginning of a batch into chunks, and returns how many jobs
 // these hold. A chunk ends where a generated id is taken, so then only one goes out at
 // a time.
-func (s *Store) enqueueCalls(now driver.Time, batch []driver.EnqueueRequest) (calls []call, sent int) {
+func (s *Store) enqueueCalls(now driver.Time, batch []driver.EnqueueRequest) (calls []call, sent int, err error) {
 	most := pipelineChunks
 	if s.generateID != nil {
 		most = 1
 	}
 	for len(calls) < most && sent < len(batch) {
-		c, n := s.enqueueCall(now, batch[sent:])
+		c, n, err := s.enqueueCall(now, batch[sent:])
+		if err != nil {
+			return nil, 0, err
+		}
 		calls, sent = append(calls, c), sent+n
 	}
-	return calls, sent
+	return calls, sent, nil
 }
 
 // enqueueCall composes a call for the beginning of a batch, and returns how many jobs it
 // holds.
-func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c call, n int) {
+func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c call, n int, err error) {
 	batch = batch[:min(len(batch), driver.ChunkJobs)]
 	packer := requestPacker{texts: make([]string, 0, requestStrings*len(batch))}
 	toAssign, plain, size := 0, "1", 0
@@ -100,7 +106,9 @@ func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c c
 		} else if id == "" {
 			toAssign++
 		}
-		packer.add(now, req, mark, id)
+		if err := packer.add(now, req, mark, id); err != nil {
+			return call{}, 0, err
+		}
 		n++
 	}
 	args := make([]any, 0, 3+shapeStrings*len(packer.shapes))
@@ -108,7 +116,7 @@ func (s *Store) enqueueCall(now driver.Time, batch []driver.EnqueueRequest) (c c
 	for i := range packer.shapes {
 		args = append(args, packer.shapes[i].strings()...)
 	}
-	return call{script: enqueueScript, now: packTime(now), args: args, texts: packer.done()}, n
+	return call{script: enqueueScript, now: packTime(now), args: args, texts: packer.done()}, n, nil
 }
 
 // requestSize is about how many bytes a request has.

@@ -21,7 +21,14 @@ func (s *Store) StageChildren(ctx context.Context, flowID, token string, page []
 	calls := []call{{script: flowStageScript, args: []any{flowID, token}}}
 	for i := range page {
 		child := &page[i]
-		row, request := packRow(child), packRequest(&child.Request)
+		row, err := packRow(child)
+		if err != nil {
+			return err
+		}
+		request, err := packRequest(&child.Request)
+		if err != nil {
+			return err
+		}
 		if chunk.full(driver.ChunkJobs, len(child.ChildKey)+len(row)+len(request)) {
 			calls = append(calls, call{script: flowStageScript, args: []any{flowID, token}})
 		}

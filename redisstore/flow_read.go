@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/base64"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -81,28 +80,17 @@ func (s *Store) ListChildResults(ctx context.Context, flowID, cursor string, lim
 			return page, nil
 		}
 		if n := len(page.Children); n > 0 && (n >= limit || full || bytes <= 0) {
-			page.Cursor = encodeChildCursor(page.Children[n-1].ChildKey)
+			page.Cursor = driver.ChildCursor(page.Children[n-1].ChildKey)
 			return page, nil
 		}
 	}
 }
 
-// childCursorVersion begins every encoded child cursor.
-const childCursorVersion = "c"
-
-func encodeChildCursor(key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(childCursorVersion + key))
-}
-
 // childBegin returns where a page goes on, as ZRANGEBYLEX wants it.
 func childBegin(cursor string) (string, error) {
-	if cursor == "" {
-		return "-", nil
+	after, err := driver.ParseChildCursor(cursor)
+	if after == "" || err != nil {
+		return "-", err
 	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 2 || string(raw[:1]) != childCursorVersion {
-		return "", &driver.InvalidError{Field: "cursor", Value: cursor,
-			Reason: "is not a cursor that a page of children returned"}
-	}
-	return "(" + string(raw[1:]), nil
+	return "(" + after, nil
 }

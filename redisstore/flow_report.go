@@ -19,7 +19,10 @@ func (s *Store) RecordChildResults(ctx context.Context, now driver.Time, reports
 	}
 	var calls []call
 	for rest := reports; len(rest) > 0; {
-		c, n := recordCall(now, rest)
+		c, n, err := recordCall(now, rest)
+		if err != nil {
+			return nil, err
+		}
 		calls = append(calls, c)
 		rest = rest[n:]
 	}
@@ -38,7 +41,7 @@ func (s *Store) RecordChildResults(ctx context.Context, now driver.Time, reports
 }
 
 // recordCall composes a call for the first reports, and returns how many it takes.
-func recordCall(now driver.Time, reports []driver.ChildReport) (c call, n int) {
+func recordCall(now driver.Time, reports []driver.ChildReport) (c call, n int, err error) {
 	var chunk cutter
 	texts := make([]string, 0, 3*min(len(reports), driver.ChunkReports)+2)
 	run := 0 // where the number of reports of the latest run stands
@@ -51,12 +54,15 @@ func recordCall(now driver.Time, reports []driver.ChildReport) (c call, n int) {
 			texts = append(texts, r.FlowID, "")
 			run = len(texts) - 1
 		}
-		begins, ends := packReport(r)
+		begins, ends, err := packReport(r)
+		if err != nil {
+			return call{}, 0, err
+		}
 		texts = append(texts, r.ChildKey, begins, ends)
 		texts[run] = strconv.Itoa((len(texts) - run - 1) / 3)
 		n++
 	}
-	return call{script: flowRecordScript, now: packTime(now), texts: texts}, n
+	return call{script: flowRecordScript, now: packTime(now), texts: texts}, n, nil
 }
 
 // MarkChildrenCascaded implements [driver.FlowStore].

@@ -12,29 +12,36 @@ import (
 // flow_record.lua and lib/flow_row.lua read and write the same layout.
 
 // packRow returns the row of a child that is being staged.
-func packRow(c *driver.StagedChild) string {
+func packRow(c *driver.StagedChild) (string, error) {
 	b := make([]byte, 0, 16+len(c.Request.ID)+len(c.StoreKey)+len(c.Request.Name))
 	b = append(b, byte(driver.ChildPending), 0)
-	b = appendText(b, c.Request.ID)
-	b = binary.BigEndian.AppendUint16(b, uint16(4+len(c.StoreKey)+len(c.Request.Name)))
-	b = appendText(b, c.StoreKey)
-	b = appendText(b, c.Request.Name)
-	return string(append(b, 0, 0, 0, 0))
+	b, err := appendTexts(b, width2, packedText{"id", c.Request.ID})
+	if err != nil {
+		return "", err
+	}
+	if b, err = appendLength(b, "store key", 4+len(c.StoreKey)+len(c.Request.Name), width2); err != nil {
+		return "", err
+	}
+	b, err = appendTexts(b, width2, packedText{"store key", c.StoreKey}, packedText{"job name", c.Request.Name})
+	return string(append(b, 0, 0, 0, 0)), err
 }
 
 // packReport returns what a row begins with when the report has applied to it, and what it
 // ends with. Without a job id, which is then not checked, it begins with that of the row.
-func packReport(r *driver.ChildReport) (begins, ends string) {
+func packReport(r *driver.ChildReport) (begins, ends string, err error) {
 	b := make([]byte, 0, 8+len(r.ChildJobID)+len(r.FailedReason)+len(r.Exit))
 	b = append(b, byte(r.Outcome), 1)
 	if r.ChildJobID != "" {
-		b = appendText(b, r.ChildJobID)
+		if b, err = appendTexts(b, width2, packedText{"child job id", r.ChildJobID}); err != nil {
+			return "", "", err
+		}
 	}
 	at := len(b)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(r.FailedReason)))
-	b = append(append(b, r.FailedReason...), r.Exit...)
-	packed := string(b)
-	return packed[:at], packed[at:]
+	if b, err = appendTexts(b, width4, packedText{"failed reason", r.FailedReason}); err != nil {
+		return "", "", err
+	}
+	packed := string(append(b, r.Exit...))
+	return packed[:at], packed[at:], nil
 }
 
 // unpackRow reads a row. In a flow that was settled early, what is pending in it reads
@@ -68,8 +75,11 @@ const (
 )
 
 // packRequest packs a child's request without its id, which its row has.
-func packRequest(r *driver.EnqueueRequest) string {
-	spec, metaSize := packSpec(&r.Spec)
+func packRequest(r *driver.EnqueueRequest) (string, error) {
+	spec, metaSize, err := packSpec(&r.Spec)
+	if err != nil {
+		return "", err
+	}
 	marks, dedupe := byte(0), driver.Dedupe{}
 	if r.Dedupe != nil {
 		dedupe, marks = *r.Dedupe, markDedupe
@@ -83,12 +93,16 @@ func packRequest(r *driver.EnqueueRequest) string {
 	}
 	b := make([]byte, 0, 128+len(spec))
 	b = append(b, marks)
-	b = appendText(b, dedupe.Key)
+	if b, err = appendTexts(b, width2, packedText{"dedupe key", dedupe.Key}); err != nil {
+		return "", err
+	}
 	b = binary.BigEndian.AppendUint64(b, uint64(dedupe.TTL.Value))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Delay))
-	b = appendSpecHead(b, &r.Spec)
+	if b, err = appendSpecHead(b, &r.Spec); err != nil {
+		return "", err
+	}
 	b = binary.BigEndian.AppendUint32(b, uint32(metaSize))
-	return string(append(b, spec...))
+	return string(append(b, spec...)), nil
 }
 
 func unpackRequest(id, packed string) (*driver.EnqueueRequest, error) {
@@ -113,12 +127,17 @@ func unpackRequest(id, packed string) (*driver.EnqueueRequest, error) {
 }
 
 // appendSpecHead appends what a spec holds besides what packSpec packs.
-func appendSpecHead(b []byte, spec *driver.Spec) []byte {
-	b = appendText(b, spec.Name)
-	b = appendText(b, spec.Queue)
+func appendSpecHead(b []byte, spec *driver.Spec) ([]byte, error) {
+	b, err := appendTexts(b, width2, packedText{"job name", spec.Name}, packedText{"queue", spec.Queue})
+	if err != nil {
+		return b, err
+	}
 	b = binary.BigEndian.AppendUint32(b, uint32(spec.Priority))
-	b = appendText(b, packKeep(spec.Keep))
-	return appendText(b, packEnvelope(spec.Parent))
+	envelope, err := packEnvelope(spec.Parent)
+	if err != nil {
+		return b, err
+	}
+	return appendTexts(b, width2, packedText{"keep", packKeep(spec.Keep)}, packedText{"envelope", envelope})
 }
 
 // specHead reads what appendSpecHead wrote.

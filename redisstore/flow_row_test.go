@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -62,7 +63,11 @@ func TestARequestOfAChildIsUnpackedAsItWasPacked(t *testing.T) {
 				want.Dedupe.TTL = driver.Some(driver.Millis(rapid.Int64().Draw(t, "ttl")))
 			}
 		}
-		got, err := unpackRequest(want.ID, packRequest(&want))
+		packed, err := packRequest(&want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := unpackRequest(want.ID, packed)
 		if err != nil || !reflect.DeepEqual(*got, want) {
 			t.Fatalf("unpacked %+v, %v; want %+v", got, err, want)
 		}
@@ -79,7 +84,11 @@ func TestAScheduleIsUnpackedAsItWasPacked(t *testing.T) {
 			Overlap: rapid.SampledFrom([]driver.Overlap{driver.OverlapAllow, driver.OverlapSkip}).Draw(t, "overlap"),
 			Group:   rapid.String().Draw(t, "group"), NextRunAt: driver.Time(rapid.Int64().Draw(t, "next")),
 		}
-		got, err := unpackSchedule("key", packSchedule(&want))
+		packed, err := packSchedule(&want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := unpackSchedule("key", packed)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("unpacked %+v, %v; want %+v", got, err, want)
 		}
@@ -89,8 +98,12 @@ func TestAScheduleIsUnpackedAsItWasPacked(t *testing.T) {
 func TestADamagedRowRequestScheduleOrEntryIsAnError(t *testing.T) {
 	child := driver.StagedChild{ChildKey: "k", StoreKey: "main", Request: driver.EnqueueRequest{ID: "flow/k",
 		Spec: driver.Spec{Name: "n", Queue: "q", Metadata: map[string]string{"a": "b"}}}}
-	request, row := packRequest(&child.Request), packRow(&child)
-	schedule := packSchedule(&driver.Schedule{Key: "k", JobName: "n", Queue: "q", Every: 1})
+	request, requestErr := packRequest(&child.Request)
+	row, rowErr := packRow(&child)
+	schedule, scheduleErr := packSchedule(&driver.Schedule{Key: "k", JobName: "n", Queue: "q", Every: 1})
+	if err := errors.Join(requestErr, rowErr, scheduleErr); err != nil {
+		t.Fatal(err)
+	}
 	for what, damaged := range map[string]error{
 		"an empty row":       second(unpackRow("p", "k", "", false)),
 		"half a row":         second(unpackRow("p", "k", row[:len(row)/2], false)),

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 const (
@@ -38,7 +39,7 @@ type listener struct {
 	channels map[string]*channel
 	waiters  map[string]map[*waiter]struct{}      // by channel of a queue
 	finished map[string]map[*finishWatch]struct{} // by job id
-	cancels  map[*cancelWatch]struct{}
+	cancels  storekit.CancelWatches
 
 	ctx   context.Context
 	end   context.CancelFunc
@@ -61,7 +62,6 @@ func newListener(s *Store) *listener {
 		channels: map[string]*channel{},
 		waiters:  map[string]map[*waiter]struct{}{},
 		finished: map[string]map[*finishWatch]struct{}{},
-		cancels:  map[*cancelWatch]struct{}{},
 	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	return l
@@ -247,7 +247,7 @@ func (l *listener) deliver(name, payload string) {
 	keys := l.store.keys
 	switch {
 	case name == keys.key("CANCEL"):
-		l.deliverCancel(payload)
+		l.cancels.Announce(payload)
 	case name == keys.key("END", l.id):
 		l.deliverEnd(payload)
 	case strings.HasPrefix(name, keys.key("WAKE")):

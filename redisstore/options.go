@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // DefaultPrefix is the prefix of a store that is opened without one.
@@ -43,21 +44,18 @@ func WithPrefix(prefix string) Option {
 // The default is no ceiling. It is WithHistoryCeiling with the same age for the three
 // terminal states.
 func WithHistoryTTL(d time.Duration) Option {
-	return func(s *settings) error {
-		if d < 0 {
-			return &driver.InvalidError{Field: "history ttl", Value: d.String(), Reason: "is negative; use 0 or more"}
-		}
-		s.ceiling = driver.CeilingForAll(driver.MillisOf(d))
-		return nil
+	return func(s *settings) (err error) {
+		s.ceiling, err = storekit.HistoryTTL(d)
+		return err
 	}
 }
 
 // WithHistoryCeiling bounds how long finished jobs stay, per terminal state. The
 // default is no ceiling. A ceiling that sets no state is refused.
 func WithHistoryCeiling(c driver.HistoryCeiling) Option {
-	return func(s *settings) error {
-		s.ceiling = c
-		return c.Check()
+	return func(s *settings) (err error) {
+		s.ceiling, err = storekit.HistoryCeiling(c)
+		return err
 	}
 }
 
@@ -65,13 +63,9 @@ func WithHistoryCeiling(c driver.HistoryCeiling) Option {
 // which must be quick, and safe to be called by several goroutines at once. The
 // default is j-<n>, from a counter in the store.
 func WithIDGenerator(generate func() string) Option {
-	return func(s *settings) error {
-		if generate == nil {
-			return &driver.InvalidError{Field: "id generator", Value: "nil",
-				Reason: "is no function; pass one, or leave the option out"}
-		}
-		s.generateID = generate
-		return nil
+	return func(s *settings) (err error) {
+		s.generateID, err = storekit.IDGenerator(generate)
+		return err
 	}
 }
 
@@ -99,12 +93,9 @@ func WithoutStats() Option {
 // WithLogger sends warnings about the server's settings, and about connections lost
 // and made again, to logger. The default is [slog.Default].
 func WithLogger(logger *slog.Logger) Option {
-	return func(s *settings) error {
-		if logger == nil {
-			return &driver.InvalidError{Field: "logger", Value: "nil", Reason: "is no logger; pass one, or leave the option out"}
-		}
-		s.logger = logger
-		return nil
+	return func(s *settings) (err error) {
+		s.logger, err = storekit.Logger(logger)
+		return err
 	}
 }
 

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"encoding/binary"
 	"errors"
+	"math"
+	"strconv"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -23,10 +25,43 @@ func packTime(t driver.Time) string {
 	return string(b[:])
 }
 
-// appendText appends a text of up to 64 KiB behind its length of two bytes.
-func appendText(b []byte, text string) []byte {
-	b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
-	return append(b, text...)
+// The most that the width of a length can tell.
+const (
+	width1 = math.MaxUint8
+	width2 = math.MaxUint16
+	width4 = math.MaxUint32
+)
+
+// appendLength appends a length, in the width that can tell up to most. What is longer is
+// refused: its length would be taken for a shorter one, and what follows for something
+// else.
+func appendLength(b []byte, field string, length int, most uint64) ([]byte, error) {
+	if uint64(length) > most {
+		return b, &driver.InvalidError{Field: field, Value: strconv.Itoa(length),
+			Reason: "is longer than the store can keep; the limit is " + strconv.FormatUint(most, 10)}
+	}
+	switch most {
+	case width1:
+		return append(b, byte(length)), nil
+	case width2:
+		return binary.BigEndian.AppendUint16(b, uint16(length)), nil
+	}
+	return binary.BigEndian.AppendUint32(b, uint32(length)), nil
+}
+
+// packedText is a text on its way into a record, under the name of its field.
+type packedText struct{ field, text string }
+
+// appendTexts appends texts, each behind its length, in the width that can tell up to most.
+func appendTexts(b []byte, most uint64, texts ...packedText) ([]byte, error) {
+	for _, t := range texts {
+		var err error
+		if b, err = appendLength(b, t.field, len(t.text), most); err != nil {
+			return b, err
+		}
+		b = append(b, t.text...)
+	}
+	return b, nil
 }
 
 // unpacker reads packed values one after the other. The first that is not there sets

@@ -46,17 +46,28 @@ const inlineSpec = 200
 
 // appendHeadTail appends the part of a new job's head behind enqueuedAt. The spec is part
 // of it unless that lies apart.
-func appendHeadTail(b []byte, spec *driver.Spec, dedupeKey string, packed []byte, metaSize int) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(len(packed)))
+func appendHeadTail(b []byte, spec *driver.Spec, dedupeKey string, packed []byte, metaSize int) ([]byte, error) {
+	b, err := appendLength(b, "payload with metadata", len(packed), width4)
+	if err != nil {
+		return b, err
+	}
 	b = binary.BigEndian.AppendUint32(b, uint32(metaSize))
-	for _, text := range [...]string{spec.Name, spec.Queue, dedupeKey, packKeep(spec.Keep)} {
-		b = append(append(b, byte(len(text))), text...)
+	b, err = appendTexts(b, width1, packedText{"job name", spec.Name}, packedText{"queue", spec.Queue},
+		packedText{"dedupe key", dedupeKey}, packedText{"keep", packKeep(spec.Keep)})
+	if err != nil {
+		return b, err
 	}
-	b = appendText(b, packEnvelope(spec.Parent))
+	envelope, err := packEnvelope(spec.Parent)
+	if err != nil {
+		return b, err
+	}
+	if b, err = appendTexts(b, width2, packedText{"envelope", envelope}); err != nil {
+		return b, err
+	}
 	if len(packed) > inlineSpec {
-		return b
+		return b, nil
 	}
-	return append(b, packed...)
+	return append(b, packed...), nil
 }
 
 // unpackRecords reads the records of a reply, as lib/parts.lua lays them out.

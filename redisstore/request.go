@@ -58,20 +58,26 @@ type requestPacker struct {
 	spec  []byte // scratch
 }
 
-// add packs a request. The mark stands before the number of its shape.
-func (p *requestPacker) add(now driver.Time, req *driver.EnqueueRequest, mark, id string) {
+// add packs a request. The mark stands before the number of its shape. After an error the
+// packer is of no use.
+func (p *requestPacker) add(now driver.Time, req *driver.EnqueueRequest, mark, id string) error {
 	sh, dedupeKey, dedupe := shapeOf(now, req), "", ""
 	if d := req.Dedupe; d != nil {
 		dedupeKey, dedupe = d.Key, packDedupe(now, d)
 	}
 	var metaSize int
-	p.spec, metaSize = appendSpec(p.spec[:0], &req.Spec)
+	var err error
+	if p.spec, metaSize, err = appendSpec(p.spec[:0], &req.Spec); err != nil {
+		return err
+	}
 	apart := ""
 	if len(p.spec) > inlineSpec {
 		apart = string(p.spec)
 		sh.flags |= flagApart
 	}
-	p.tails = appendHeadTail(p.tails, &req.Spec, dedupeKey, p.spec, metaSize)
+	if p.tails, err = appendHeadTail(p.tails, &req.Spec, dedupeKey, p.spec, metaSize); err != nil {
+		return err
+	}
 	p.ends = append(p.ends, len(p.tails))
 	if len(p.shapes) == 0 || p.shapes[p.last] != sh {
 		if p.last = slices.Index(p.shapes, sh); p.last < 0 {
@@ -80,6 +86,7 @@ func (p *requestPacker) add(now driver.Time, req *driver.EnqueueRequest, mark, i
 		}
 	}
 	p.texts = append(p.texts, mark+strconv.Itoa(p.last+1), id, "", apart, dedupe)
+	return nil
 }
 
 // done returns the strings of all jobs.
@@ -110,9 +117,11 @@ func packDedupe(now driver.Time, d *driver.Dedupe) string {
 }
 
 // jobArgs composes the strings of lib/insert.lua for one request, its shape first.
-func jobArgs(now driver.Time, req *driver.EnqueueRequest) []any {
+func jobArgs(now driver.Time, req *driver.EnqueueRequest) ([]any, error) {
 	var p requestPacker
-	p.add(now, req, "", "")
+	if err := p.add(now, req, "", ""); err != nil {
+		return nil, err
+	}
 	texts := p.done()
-	return append(p.shapes[0].strings(), texts[2], texts[3], texts[4])
+	return append(p.shapes[0].strings(), texts[2], texts[3], texts[4]), nil
 }

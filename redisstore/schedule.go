@@ -19,11 +19,15 @@ var (
 // UpsertSchedule implements [driver.Scheduler].
 func (s *Store) UpsertSchedule(ctx context.Context, schedule driver.Schedule) (driver.Schedule, error) {
 	const op = "UpsertSchedule"
-	reply, err := s.run(ctx, op, call{script: scheduleUpsertScript, args: []any{schedule.Key, packSchedule(&schedule)}})
+	packed, err := packSchedule(&schedule)
 	if err != nil {
 		return driver.Schedule{}, err
 	}
-	packed, _ := reply.(string)
+	reply, err := s.run(ctx, op, call{script: scheduleUpsertScript, args: []any{schedule.Key, packed}})
+	if err != nil {
+		return driver.Schedule{}, err
+	}
+	packed, _ = reply.(string)
 	stored, err := unpackSchedule(schedule.Key, packed)
 	if err != nil {
 		return driver.Schedule{}, storeError(op, err)
@@ -42,11 +46,7 @@ func (s *Store) Schedule(ctx context.Context, key string) (driver.Schedule, erro
 	if packed == "" {
 		return driver.Schedule{}, driver.ErrNotFound
 	}
-	schedule, err := unpackSchedule(key, packed)
-	if err != nil {
-		return driver.Schedule{}, storeError(op, err)
-	}
-	return schedule, nil
+	return readSchedule(key, packed), nil
 }
 
 // schedulePage is how many schedules one script reads.
@@ -120,11 +120,7 @@ func (s *Store) schedules(ctx context.Context, op string, c call) (page []driver
 		return nil, false, err
 	}
 	for rest := reply[1:]; len(rest) >= 2; rest = rest[2:] {
-		schedule, err := unpackSchedule(rest[0], rest[1])
-		if err != nil {
-			return nil, false, storeError(op, err)
-		}
-		page = append(page, schedule)
+		page = append(page, readSchedule(rest[0], rest[1]))
 	}
 	return page, reply[0] == "1", nil
 }
@@ -134,8 +130,12 @@ func (s *Store) Tick(ctx context.Context, now driver.Time, req driver.TickReques
 	if req.Job.ID == "" {
 		return false, &driver.InvalidError{Field: "id", Reason: "is empty; a slot's job is sched/<key>/<slot in ms>"}
 	}
-	args := []any{req.Key, packTime(req.Expected), packTime(req.Next), req.Job.ID}
-	return s.runBool(ctx, "Tick", call{script: scheduleTickScript, now: packTime(now), args: append(args, jobArgs(now, &req.Job)...)})
+	job, err := jobArgs(now, &req.Job)
+	if err != nil {
+		return false, err
+	}
+	args := append([]any{req.Key, packTime(req.Expected), packTime(req.Next), req.Job.ID}, job...)
+	return s.runBool(ctx, "Tick", call{script: scheduleTickScript, now: packTime(now), args: args})
 }
 
 // Advance implements [driver.Scheduler].

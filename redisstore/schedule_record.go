@@ -12,26 +12,45 @@ import (
 // spec. lib/schedule.lua reads and writes the first part. The cadence is cron and time
 // zone (behind 2 each), and every (8).
 
-func packSchedule(schedule *driver.Schedule) string {
+func packSchedule(schedule *driver.Schedule) (string, error) {
 	spec := driver.Spec{
 		Name: schedule.JobName, Queue: schedule.Queue, Payload: schedule.Payload, Metadata: schedule.Metadata,
 		Priority: schedule.Priority, AttemptsMax: schedule.AttemptsMax, Backoff: schedule.Backoff,
 		Keep: schedule.Keep, Timeout: schedule.Timeout,
 	}
-	packed, metaSize := packSpec(&spec)
-	cadence := appendText(nil, schedule.Cron)
-	cadence = appendText(cadence, schedule.TZ)
+	packed, metaSize, err := packSpec(&spec)
+	if err != nil {
+		return "", err
+	}
+	cadence, err := appendTexts(nil, width2, packedText{"cron", schedule.Cron}, packedText{"tz", schedule.TZ})
+	if err != nil {
+		return "", err
+	}
 	cadence = binary.BigEndian.AppendUint64(cadence, uint64(schedule.Every))
 
 	b := make([]byte, 0, 128+len(packed))
 	b = append(b, packTime(schedule.NextRunAt)...)
 	b = append(b, byte(schedule.Overlap))
-	b = appendText(b, "") // the store sets the last job
-	b = appendText(b, string(cadence))
-	b = appendText(b, schedule.Group)
-	b = appendSpecHead(b, &spec)
+	// The store sets the last job.
+	b, err = appendTexts(b, width2, packedText{"last job", ""}, packedText{"cron", string(cadence)}, packedText{"group", schedule.Group})
+	if err != nil {
+		return "", err
+	}
+	if b, err = appendSpecHead(b, &spec); err != nil {
+		return "", err
+	}
 	b = binary.BigEndian.AppendUint32(b, uint32(metaSize))
-	return string(append(b, packed...))
+	return string(append(b, packed...)), nil
+}
+
+// readSchedule reads a schedule. One that is damaged is shown as such: it must not keep
+// others from being listed, or from firing.
+func readSchedule(key, packed string) driver.Schedule {
+	schedule, err := unpackSchedule(key, packed)
+	if err != nil {
+		return driver.Schedule{Key: key, NextRunAt: schedule.NextRunAt, Damaged: true}
+	}
+	return schedule
 }
 
 func unpackSchedule(key, packed string) (driver.Schedule, error) {

@@ -26,20 +26,15 @@ const (
 )
 
 // packSpec returns the spec, and how many of its bytes are metadata.
-func packSpec(spec *driver.Spec) (packed string, metaSize int) {
-	b, metaSize := appendSpec(make([]byte, 0, len(spec.Payload)+64), spec)
-	return string(b), metaSize
+func packSpec(spec *driver.Spec) (packed string, metaSize int, err error) {
+	b, metaSize, err := appendSpec(make([]byte, 0, len(spec.Payload)+64), spec)
+	return string(b), metaSize, err
 }
 
 // appendSpec appends the spec to an empty b.
-func appendSpec(b []byte, spec *driver.Spec) (packed []byte, metaSize int) {
-	if len(spec.Metadata) > 0 {
-		b = binary.BigEndian.AppendUint16(b, uint16(len(spec.Metadata)))
-		for _, key := range slices.Sorted(maps.Keys(spec.Metadata)) {
-			b = append(append(b, byte(len(key))), key...)
-			b = binary.BigEndian.AppendUint32(b, uint32(len(spec.Metadata[key])))
-			b = append(b, spec.Metadata[key]...)
-		}
+func appendSpec(b []byte, spec *driver.Spec) (packed []byte, metaSize int, err error) {
+	if b, err = appendMetadata(b, spec.Metadata); err != nil {
+		return b, 0, err
 	}
 	metaSize = len(b)
 	marks := byte(0)
@@ -65,10 +60,29 @@ func appendSpec(b []byte, spec *driver.Spec) (packed []byte, metaSize int) {
 		b = binary.BigEndian.AppendUint64(b, uint64(spec.Timeout.Value))
 	}
 	if spec.Trace != nil {
-		b = appendText(b, spec.Trace.TraceID)
-		b = appendText(b, spec.Trace.SpanID)
+		b, err = appendTexts(b, width2, packedText{"trace id", spec.Trace.TraceID}, packedText{"span id", spec.Trace.SpanID})
 	}
-	return append(b, spec.Payload...), metaSize
+	return append(b, spec.Payload...), metaSize, err
+}
+
+// appendMetadata appends metadata to an empty b; nothing if there is none.
+func appendMetadata(b []byte, metadata map[string]string) (packed []byte, err error) {
+	if len(metadata) == 0 {
+		return b, nil
+	}
+	if b, err = appendLength(b, "metadata", len(metadata), width2); err != nil {
+		return b, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		if b, err = appendTexts(b, width1, packedText{"metadata key", key}); err != nil {
+			return b, err
+		}
+		if b, err = appendTexts(b, width4, packedText{"metadata value", metadata[key]}); err != nil {
+			return b, err
+		}
+	}
+	_, err = appendLength(nil, "metadata", len(b), width4) // its size is kept apart
+	return b, err
 }
 
 // unpackSpec reads a spec into what it is a part of.
@@ -167,15 +181,14 @@ func unpackKeep(packed string) (*driver.Keep, error) {
 
 // packEnvelope packs an envelope: five texts behind two bytes of length each, the key of
 // the parent's store first, and the depth. nil is empty.
-func packEnvelope(e *driver.Envelope) string {
+func packEnvelope(e *driver.Envelope) (string, error) {
 	if e == nil {
-		return ""
+		return "", nil
 	}
-	b := make([]byte, 0, 64)
-	for _, text := range []string{e.ParentStoreKey, e.FlowName, e.FlowID, e.Run, e.ChildKey} {
-		b = appendText(b, text)
-	}
-	return string(binary.BigEndian.AppendUint32(b, uint32(e.Depth)))
+	b, err := appendTexts(make([]byte, 0, 64), width2,
+		packedText{"parent store key", e.ParentStoreKey}, packedText{"flow name", e.FlowName}, packedText{"flow id", e.FlowID},
+		packedText{"run", e.Run}, packedText{"child key", e.ChildKey})
+	return string(binary.BigEndian.AppendUint32(b, uint32(e.Depth))), err
 }
 
 func unpackEnvelope(packed string) (*driver.Envelope, error) {

@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/braidmq/braid/driver"
@@ -112,67 +110,16 @@ func (l *listener) endFinishWatches() {
 	clear(l.finished)
 }
 
-// cancelWatch is one call of WatchCancels: what it still has to deliver.
-type cancelWatch struct {
-	mu      sync.Mutex
-	pending []string
-	some    chan struct{} // holds a token while pending is not empty
-}
-
 // WatchCancels implements [driver.CancelWatcher].
 func (s *Store) WatchCancels(ctx context.Context, deliver func(id string)) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	l := s.listener
-	w := &cancelWatch{some: make(chan struct{}, 1)}
-	l.mu.Lock()
-	l.cancels[w] = struct{}{}
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.cancels, w)
-		l.mu.Unlock()
-	}()
+	w := l.cancels.Enter()
+	defer w.Leave()
 	if err := l.subscribe(ctx, s.keys.key("CANCEL")); err != nil {
 		return err
 	}
-	for {
-		select {
-		case <-w.some:
-			for _, id := range w.take() {
-				deliver(id)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.done:
-			return driver.ErrClosed
-		}
-	}
-}
-
-func (l *listener) deliverCancel(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for w := range l.cancels {
-		w.put(id)
-	}
-}
-
-func (w *cancelWatch) put(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pending = append(w.pending, id)
-	select {
-	case w.some <- struct{}{}:
-	default:
-	}
-}
-
-func (w *cancelWatch) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ids := slices.Clone(w.pending)
-	w.pending = w.pending[:0]
-	return ids
+	return w.Deliver(ctx, s.done, deliver)
 }

@@ -2,10 +2,10 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Ack implements [driver.Consumer].
@@ -16,12 +16,12 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 	}
 	trims := len(batch) + trimsBeyondBatch
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return len(batch[i].Exit) })
 		err := s.write(ctx, "Ack", to-from, func(t *tx) error {
 			st := step{tx: t, now: now, trims: &trims}
 			for i := from; i < to; i++ {
 				state, err := st.ack(&batch[i])
-				if err != nil && !isItemRefusal(err) {
+				if err != nil && !storekit.IsItemRefusal(err) {
 					return err
 				}
 				results[i] = driver.AckResult{State: state, Err: err}
@@ -29,19 +29,11 @@ func (s *Store) Ack(ctx context.Context, now driver.Time, batch []driver.Ack) ([
 			return nil
 		})
 		if err != nil {
-			return results[:from], partial(from, err)
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}
 	return results, nil
-}
-
-// isItemRefusal reports whether an error refuses one item of a batch, of which then
-// nothing was applied.
-func isItemRefusal(err error) bool {
-	var state *driver.StateError
-	return errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrLockLost) ||
-		errors.Is(err, driver.ErrInvalid) || errors.As(err, &state)
 }
 
 // ack settles one run.

@@ -43,6 +43,9 @@ func (k *keptConnection) drop() {
 
 // connect takes a connection out of the pool and sets it up for the store alone.
 func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error) {
+	if err := s.sameFile(); err != nil {
+		return nil, err // SQLite would make a new file
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,8 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	if readOnly {
 		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", s.busyTimeout.Milliseconds()), "PRAGMA query_only = 1")
 	} else {
-		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL")
+		settings = append(settings, fmt.Sprintf("PRAGMA busy_timeout = %d", busyRound.Milliseconds()), "PRAGMA journal_mode = WAL",
+			fmt.Sprintf("PRAGMA journal_size_limit = %d", walKept))
 	}
 	for _, setting := range settings {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
@@ -65,6 +69,9 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*connection, error)
 	}
 	return c, nil
 }
+
+// walKept is to how many bytes the write-ahead log shrinks again after it had to hold more.
+const walKept = 64 << 20
 
 // whileBusy calls work again while the database is locked, for as long as patience lasts.
 // SQLite's own busy timeout does not cover the step from a fresh file to one with a

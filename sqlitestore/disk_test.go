@@ -3,6 +3,8 @@
 package sqlitestore_test
 
 import (
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +12,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/sqlitestore"
 )
 
-// The test needs root, to mount a small disk. Where there is none, BRAID_SKIP=mount
-// leaves it out.
-func TestAFullDiskIsTypedAndWorksOnWhenThereIsRoom(t *testing.T) {
+// smallDisk returns a folder with room for two megabytes. It takes root to make one; where
+// there is none, BRAID_SKIP=mount leaves the test out.
+func smallDisk(t *testing.T) string {
 	if slices.Contains(strings.Split(os.Getenv("BRAID_SKIP"), ","), "mount") {
 		t.Skip("BRAID_SKIP lists mount")
 	}
@@ -28,6 +31,11 @@ func TestAFullDiskIsTypedAndWorksOnWhenThereIsRoom(t *testing.T) {
 			t.Errorf("unmount: %v", err)
 		}
 	})
+	return folder
+}
+
+func TestAFullDiskIsTypedAndWorksOnWhenThereIsRoom(t *testing.T) {
+	folder := smallDisk(t)
 	ballast := filepath.Join(folder, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 500_000), 0o600); err != nil {
 		t.Fatal(err)
@@ -45,4 +53,41 @@ func TestAFullDiskIsTypedAndWorksOnWhenThereIsRoom(t *testing.T) {
 	enqueue(t, s, job("a"))
 	holdsExactly(t, s, accepted+1)
 	checkFile(t, filepath.Join(folder, "jobs.db"))
+}
+
+// SQLite ends a transaction that does not fit on the disk: nothing that follows in it may
+// be kept.
+func TestATransactionThatFillsTheDiskIsOver(t *testing.T) {
+	s, err := sqlitestore.Open(filepath.Join(smallDisk(t), "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustExec(t, s.DB(), "CREATE TABLE own (x TEXT)")
+	tx, err := s.DB().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.Exec("PRAGMA cache_size = 10"); err != nil {
+		t.Fatal(err)
+	}
+	batch := make([]driver.EnqueueRequest, 100)
+	for i := range batch {
+		batch[i] = job("")
+		batch[i].Payload = []byte(`"` + strings.Repeat("x", 100_000) + `"`)
+	}
+	if _, err := s.EnqueueTx(t.Context(), sqlitestore.Tx(tx), 0, batch); !errors.Is(err, sqlitestore.ErrFull) {
+		t.Fatalf("EnqueueTx: %v", err)
+	}
+	if _, err := tx.Exec("INSERT INTO own VALUES ('after')"); !errors.Is(err, sql.ErrTxDone) {
+		t.Errorf("the caller's next statement: %v; want %v", err, sql.ErrTxDone)
+	}
+	if err := tx.Commit(); !errors.Is(err, sql.ErrTxDone) {
+		t.Errorf("commit: %v; want %v", err, sql.ErrTxDone)
+	}
+	rows := 0
+	if err := s.DB().QueryRow("SELECT count(*) FROM own").Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows of the transaction were kept, %v", rows, err)
+	}
 }

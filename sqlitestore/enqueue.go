@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // maxIDCollisions is how many assigned ids may turn out to be taken until an
@@ -25,31 +26,17 @@ func (s *Store) Enqueue(ctx context.Context, now driver.Time, batch []driver.Enq
 		return results, s.serves(ctx)
 	}
 	for from := 0; from < len(batch); {
-		to := chunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
+		to := storekit.ChunkEnd(from, len(batch), driver.ChunkJobs, func(i int) int { return requestSize(&batch[i]) })
 		err := s.write(ctx, "Enqueue", to-from, func(t *tx) error {
 			st := step{tx: t, now: now}
 			return st.enqueueAll(batch[from:to], results[from:to])
 		})
 		if err != nil {
-			return results[:from], partial(from, err)
+			return results[:from], storekit.Partial(from, err)
 		}
 		from = to
 	}
 	return results, nil
-}
-
-// chunkEnd returns the end of the chunk that begins at from: as many items as one
-// transaction may take, by number and by size. A larger item goes alone.
-func chunkEnd(from, total, most int, size func(i int) int) int {
-	bytes := 0
-	to := from
-	for ; to < total && to-from < most; to++ {
-		bytes += size(to)
-		if bytes > driver.ChunkBytes && to > from {
-			break
-		}
-	}
-	return to
 }
 
 func requestSize(r *driver.EnqueueRequest) int {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/migrate"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Sentinels for errors.Is. A [*driver.StoreError] wraps them with their cause.
@@ -21,6 +22,9 @@ var (
 	ErrCorrupt = errors.New("braid: the database file is damaged, or is no SQLite database")
 	// ErrReadOnly: the file, its folder or its disk cannot be written.
 	ErrReadOnly = errors.New("braid: the database is read-only")
+	// ErrReplaced: the file was removed, or another put in its place, under an open store.
+	// Nothing of the call was applied. Close the store, and open it on the right file.
+	ErrReplaced = errors.New("braid: the database file was removed or replaced while it was open")
 )
 
 // SQLite's primary result codes.
@@ -57,7 +61,7 @@ func resultCode(err error) int {
 // storeError is what callers get for an error of the operation op. The typed
 // refusals of package driver and the errors of contexts pass through it.
 func storeError(op string, err error) error {
-	if err == nil || isRefusal(err) {
+	if err == nil || storekit.IsRefusal(err, context.Canceled, context.DeadlineExceeded, migrate.ErrPending) {
 		return err
 	}
 	failure := &driver.StoreError{Op: op, Err: err}
@@ -76,21 +80,6 @@ func storeError(op string, err error) error {
 	return failure
 }
 
-func isRefusal(err error) bool {
-	var known *driver.StoreError
-	var state *driver.StateError
-	var partial *driver.PartialError
-	for _, sentinel := range []error{
-		driver.ErrInvalid, driver.ErrNotFound, driver.ErrLockLost, driver.ErrClosed, driver.ErrFormatTooNew,
-		driver.ErrListOrderUnsupported, context.Canceled, context.DeadlineExceeded, migrate.ErrPending,
-	} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return errors.As(err, &known) || errors.As(err, &state) || errors.As(err, &partial)
-}
-
 // lost reports whether a connection that met the error shall not be used again.
 func lost(err error) bool {
 	switch resultCode(err) {
@@ -98,12 +87,4 @@ func lost(err error) bool {
 		return true
 	}
 	return false
-}
-
-// partial wraps err so that it tells that the first done items were applied.
-func partial(done int, err error) error {
-	if done == 0 || err == nil {
-		return err
-	}
-	return &driver.PartialError{Applied: done, Err: err}
 }

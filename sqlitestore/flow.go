@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/rowcodec"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // What a sweep has to do for a flow, as braid_flows.standing says.
@@ -33,7 +34,7 @@ func (s *Store) StageChildren(ctx context.Context, flowID, token string, page []
 		}
 	}
 	for from := 0; from == 0 || from < len(page); {
-		to := chunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
+		to := storekit.ChunkEnd(from, len(page), driver.ChunkJobs, func(i int) int { return requestSize(&page[i].Request) })
 		err := s.write(ctx, "StageChildren", to-from, func(t *tx) error {
 			return step{tx: t}.stage(flowID, token, page[from:to])
 		})

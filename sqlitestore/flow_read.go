@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/base64"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -57,7 +56,7 @@ func (s *Store) ListChildResults(ctx context.Context, flowID, cursor string, lim
 	if err := ctx.Err(); err != nil {
 		return driver.ChildPage{}, err
 	}
-	after, err := decodeChildCursor(cursor)
+	after, err := driver.ParseChildCursor(cursor)
 	if err != nil {
 		return driver.ChildPage{}, err
 	}
@@ -75,7 +74,7 @@ func (s *Store) ListChildResults(ctx context.Context, flowID, cursor string, lim
 			child := readChild(r)
 			size += len(child.Exit) + len(child.FailedReason)
 			if n := len(page.Children); n == limit || n > 0 && size > driver.ChunkBytes {
-				page.Cursor = encodeChildCursor(page.Children[n-1].ChildKey)
+				page.Cursor = driver.ChildCursor(page.Children[n-1].ChildKey)
 				return errEnough
 			}
 			page.Children = append(page.Children, child)
@@ -86,24 +85,4 @@ func (s *Store) ListChildResults(ctx context.Context, flowID, cursor string, lim
 		return driver.ChildPage{}, err
 	}
 	return page, nil
-}
-
-// childCursorVersion begins every encoded child cursor.
-const childCursorVersion = "c"
-
-func encodeChildCursor(key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(childCursorVersion + key))
-}
-
-// decodeChildCursor returns the child key behind which a page goes on.
-func decodeChildCursor(cursor string) (string, error) {
-	if cursor == "" {
-		return "", nil
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 2 || string(raw[:1]) != childCursorVersion {
-		return "", &driver.InvalidError{Field: "cursor", Value: cursor,
-			Reason: "is not a cursor that a page of children returned"}
-	}
-	return string(raw[1:]), nil
 }

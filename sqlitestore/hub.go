@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // pollInterval is how often the file's version is looked at while somebody waits.
@@ -20,9 +21,11 @@ type hub struct {
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
-	wakes    wakeBook
+	wakes    storekit.WakeBook
+	opened   int64 // the latest wake when the store was opened
+	polled   int64 // the latest wake that the poll has seen
 	finished map[string]*watchedJob
-	cancels  map[*cancelWatch]struct{}
+	cancels  storekit.CancelWatches
 	waiting  int           // waits and watches under way
 	polling  bool          // whether the poll's goroutine runs
 	stopped  chan struct{} // closed when the latest poll has ended
@@ -34,9 +37,8 @@ type hub struct {
 func newHub(s *Store) *hub {
 	h := &hub{
 		store:    s,
-		wakes:    newWakeBook(),
+		wakes:    storekit.NewWakeBook(),
 		finished: map[string]*watchedJob{},
-		cancels:  map[*cancelWatch]struct{}{},
 		stopped:  make(chan struct{}),
 	}
 	close(h.stopped)
@@ -54,16 +56,14 @@ func (h *hub) publish(t *tx) {
 	defer h.mu.Unlock()
 	for queue, c := range t.group.queues {
 		if c.wake > 0 {
-			h.wakes.wake(queue, c.wake)
+			h.wakes.Wake(queue, driver.WakeCursor(c.wake))
 		}
 	}
 	for _, end := range t.group.ends {
 		h.announceEnd(end)
 	}
 	for _, id := range t.group.cancels {
-		for w := range h.cancels {
-			w.put(id)
-		}
+		h.cancels.Announce(id)
 	}
 }
 
@@ -179,7 +179,7 @@ func (l *look) read(c *connection) error {
 func (l *look) readWakes(c *connection) error {
 	h := l.hub
 	h.mu.Lock()
-	since := h.wakes.polled
+	since := h.polled
 	h.mu.Unlock()
 	woken := map[string]int64{}
 	latest := since
@@ -194,9 +194,9 @@ func (l *look) readWakes(c *connection) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for queue, wake := range woken {
-		h.wakes.wake(queue, wake)
+		h.wakes.Wake(queue, driver.WakeCursor(wake))
 	}
-	h.wakes.polled = latest
+	h.polled = latest
 	return nil
 }
 
@@ -259,10 +259,7 @@ func (l *look) readEnd(c *connection, id string) error {
 // readCancels delivers the cancel requests of active jobs that others have made.
 func (l *look) readCancels(c *connection, moved bool) error {
 	h := l.hub
-	h.mu.Lock()
-	watched := len(h.cancels) > 0
-	h.mu.Unlock()
-	if !watched || !moved && l.told != nil {
+	if !h.cancels.Any() || !moved && l.told != nil {
 		return nil
 	}
 	requested := map[string]bool{}
@@ -277,9 +274,7 @@ func (l *look) readCancels(c *connection, moved bool) error {
 	defer h.mu.Unlock()
 	for id := range requested {
 		if !l.told[id] {
-			for w := range h.cancels {
-				w.put(id)
-			}
+			h.cancels.Announce(id)
 		}
 	}
 	l.told = requested

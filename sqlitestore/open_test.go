@@ -63,6 +63,13 @@ func TestManyMayOpenAFreshFileAtOnce(t *testing.T) {
 	}
 }
 
+func TestAFolderThatDoesNotExistIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing", "jobs.db")
+	if _, err := sqlitestore.Open(path); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), filepath.Dir(path)) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
 func TestADatabaseThatIsNotMigratedSaysWhatToRun(t *testing.T) {
 	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
 	mustExec(t, db, "CREATE TABLE users (name TEXT)")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Cancel implements [driver.Operator].
@@ -52,7 +53,7 @@ func (s *Store) operate(ctx context.Context, op string, now driver.Time, ids []s
 				continue
 			}
 			state, err := apply(st, rec)
-			if err != nil && !isItemRefusal(err) {
+			if err != nil && !storekit.IsItemRefusal(err) {
 				return err
 			}
 			results[i] = driver.OperateResult{State: state, Err: err}
@@ -72,7 +73,7 @@ func (s *Store) inChunks(ctx context.Context, op string, total, chunk int, work 
 		to := min(done+chunk, total)
 		from := done
 		if err := s.write(ctx, op, to-from, func(t *tx) error { return work(t, from, to) }); err != nil {
-			return done, partial(done, err)
+			return done, storekit.Partial(done, err)
 		}
 		done = to
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/storekit"
 )
 
 // Option changes a setting of a store.
@@ -36,12 +37,9 @@ func newSettings(opts []Option) (settings, error) {
 // says. The default is no ceiling. It is WithHistoryCeiling with the same age for
 // the three terminal states.
 func WithHistoryTTL(d time.Duration) Option {
-	return func(s *settings) error {
-		if d < 0 {
-			return &driver.InvalidError{Field: "history ttl", Value: d.String(), Reason: "is negative; use 0 or more"}
-		}
-		s.ceiling = driver.CeilingForAll(driver.MillisOf(d))
-		return nil
+	return func(s *settings) (err error) {
+		s.ceiling, err = storekit.HistoryTTL(d)
+		return err
 	}
 }
 
@@ -49,9 +47,9 @@ func WithHistoryTTL(d time.Duration) Option {
 // default is no ceiling. A ceiling that sets no state is refused. It is not stored:
 // the sweeps of each process follow their own.
 func WithHistoryCeiling(c driver.HistoryCeiling) Option {
-	return func(s *settings) error {
-		s.ceiling = c
-		return c.Check()
+	return func(s *settings) (err error) {
+		s.ceiling, err = storekit.HistoryCeiling(c)
+		return err
 	}
 }
 
@@ -59,25 +57,18 @@ func WithHistoryCeiling(c driver.HistoryCeiling) Option {
 // generate, which must be quick, must not call the store, and is never called by
 // two goroutines at once. The default is j-<n>, from a counter in the file.
 func WithIDGenerator(generate func() string) Option {
-	return func(s *settings) error {
-		if generate == nil {
-			return &driver.InvalidError{Field: "id generator", Value: "nil",
-				Reason: "is no function; pass one, or leave the option out"}
-		}
-		s.generateID = generate
-		return nil
+	return func(s *settings) (err error) {
+		s.generateID, err = storekit.IDGenerator(generate)
+		return err
 	}
 }
 
 // WithLogger sends what nobody else would learn, such as that the file's version
 // cannot be read, to logger. The default is slog.Default().
 func WithLogger(logger *slog.Logger) Option {
-	return func(s *settings) error {
-		if logger == nil {
-			return &driver.InvalidError{Field: "logger", Value: "nil", Reason: "is no logger; pass one, or leave the option out"}
-		}
-		s.logger = logger
-		return nil
+	return func(s *settings) (err error) {
+		s.logger, err = storekit.Logger(logger)
+		return err
 	}
 }
 

@@ -2,8 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/rowcodec"
@@ -17,34 +15,8 @@ func (st step) report(rec *record, end ending) error {
 	}
 	st.tx.call.outbox++
 	_, err = st.exec("outbox_insert", draw(&st.counters.entries), st.now, parent.FlowName, parent.ParentStoreKey, parent.FlowID,
-		parent.ChildKey, childStatusOf(end.state), rec.id, optional(end.reason), end.exit)
+		parent.ChildKey, end.state.ChildStatus(), rec.id, optional(end.reason), end.exit)
 	return err
-}
-
-// childStatusOf tells a terminal state to a parent.
-func childStatusOf(state driver.State) driver.ChildStatus {
-	switch state {
-	case driver.Completed:
-		return driver.ChildCompleted
-	case driver.Failed:
-		return driver.ChildFailed
-	default:
-		return driver.ChildCancelled
-	}
-}
-
-// entryID and entryNumber are the two ways to write an entry's number: one orders
-// in byte order.
-func entryID(number int64) string { return fmt.Sprintf("%020d", number) }
-
-// entryNumber returns the greatest number whose id is not behind id; 0 for what is
-// no id.
-func entryNumber(id string) int64 {
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
 }
 
 // PeekOutbox implements [driver.FlowStore].
@@ -71,7 +43,7 @@ func (s *Store) PeekOutbox(ctx context.Context, now driver.Time, req driver.Peek
 			return err
 		}
 		for _, entry := range entries {
-			if _, err := t.exec("outbox_hold", entryNumber(entry.ID), now.Add(req.Hold)); err != nil {
+			if _, err := t.exec("outbox_hold", rowcodec.EntryNumber(entry.ID), now.Add(req.Hold)); err != nil {
 				return err
 			}
 		}
@@ -116,7 +88,7 @@ func peek(on session, query statement, req *driver.PeekRequest) ([]driver.Outbox
 	pageSize := max(1, min(req.Limit, 256))
 	for _, key := range keys {
 		err := merged.enter(func(after *int64) ([]int64, error) {
-			from := entryNumber(req.After)
+			from := rowcodec.EntryNumber(req.After)
 			if after != nil {
 				from = *after
 			}
@@ -141,7 +113,7 @@ func peek(on session, query statement, req *driver.PeekRequest) ([]driver.Outbox
 		var entry driver.OutboxEntry
 		_, err = first(on, "outbox_entry", func(r row) {
 			entry = driver.OutboxEntry{
-				ID: entryID(number), At: r.time(0), FlowName: r.text(1), ParentStoreKey: r.text(2),
+				ID: rowcodec.EntryID(number), At: r.time(0), FlowName: r.text(1), ParentStoreKey: r.text(2),
 				Report: driver.ChildReport{FlowID: r.text(3), ChildKey: r.text(4),
 					Outcome:    driver.ChildStatus(r.integer(5)),
 					ChildJobID: r.text(6), FailedReason: r.text(7), Exit: r.bytes(8)},
@@ -163,7 +135,7 @@ func peek(on session, query statement, req *driver.PeekRequest) ([]driver.Outbox
 func (s *Store) DeleteOutbox(ctx context.Context, ids []string) error {
 	_, err := s.inChunks(ctx, "DeleteOutbox", len(ids), driver.ChunkReports, func(t *tx, from, to int) error {
 		for _, id := range ids[from:to] {
-			deleted, err := t.affect("outbox_delete", entryNumber(id))
+			deleted, err := t.affect("outbox_delete", rowcodec.EntryNumber(id))
 			if err != nil {
 				return err
 			}

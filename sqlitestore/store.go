@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -25,6 +26,7 @@ type Store struct {
 	db       *sql.DB
 	ownsDB   bool
 	location string
+	file     file
 	folder   string     // of a database in memory; removed by Close
 	ids      sync.Mutex // guards generateID
 
@@ -74,6 +76,10 @@ func Open(path string, opts ...Option) (*Store, error) {
 			return nil, storeError("Open", err)
 		}
 		path, settings.unsafe = filepath.Join(folder, "jobs.db"), true
+	}
+	parent := filepath.Dir(path)
+	if in, err := os.Stat(parent); errors.Is(err, os.ErrNotExist) || err == nil && !in.IsDir() {
+		return nil, &driver.InvalidError{Field: "path", Value: path, Reason: "needs the folder " + parent + ", which does not exist; make it first"}
 	}
 	source, err := dataSource(path, settings)
 	if err != nil {
@@ -170,7 +176,7 @@ func (s *Store) start(prepareNew bool) error {
 		err = s.read(context.Background(), "Open", func(on session) error {
 			_, err := first(on, "store_load", func(r row) {
 				s.commits.Store(r.integer(0))
-				s.hub.wakes.opened, s.hub.wakes.polled = r.integer(4), r.integer(4)
+				s.hub.opened, s.hub.polled = r.integer(4), r.integer(4)
 			})
 			return err
 		})
@@ -196,10 +202,13 @@ func (s *Store) askDatabase(ctx context.Context) error {
 		return &driver.InvalidError{Field: "database", Value: "journal mode " + mode,
 			Reason: "cannot have a write-ahead log, which readers need beside the writer; use a file, or Open with " + InMemory}
 	}
-	if s.location != "" {
-		return nil
+	if err := s.rememberFile(ctx); err != nil {
+		return err
 	}
-	return s.db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&s.location)
+	if s.location == "" {
+		s.location = s.file.path
+	}
+	return nil
 }
 
 // Info implements [driver.Store].
@@ -214,6 +223,12 @@ func (s *Store) DB() *sql.DB { return s.db }
 
 // Ping implements [driver.Store].
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.serves(ctx); err != nil {
+		return err
+	}
+	if err := s.sameFile(); err != nil {
+		return err
+	}
 	return s.read(ctx, "Ping", func(on session) error {
 		_, err := first(on, "store_load", func(row) {})
 		return err

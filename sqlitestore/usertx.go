@@ -19,7 +19,8 @@ import (
 func Tx(tx *sql.Tx) driver.Tx { return driver.Tx{Handle: tx} }
 
 // EnqueueTx implements [driver.TxProducer]. A failed call leaves nothing of its own
-// in the transaction, which goes on.
+// in the transaction, which goes on. Where SQLite itself has ended the transaction, as it
+// does when the disk is full, its further calls fail with [sql.ErrTxDone].
 func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, batch []driver.EnqueueRequest) ([]driver.EnqueueResult, error) {
 	own, ok := tx.Handle.(*sql.Tx)
 	if !ok || own == nil {
@@ -29,17 +30,26 @@ func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, ba
 	if err := s.serves(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.sameFile(); err != nil {
+		return nil, err
+	}
 	results := make([]driver.EnqueueResult, len(batch))
 	if len(batch) == 0 {
 		return results, nil
 	}
-	err := guarded(transaction{ctx: ctx, tx: own}, func(on session) error {
+	err := guarded(ctx, own, func(on session) error {
 		t := newTx(s, on)
 		if err := t.load(); err != nil {
 			return err
 		}
-		if err := (step{tx: t, now: now}).enqueueAll(batch, results); err != nil {
-			return err
+		for from := 0; from < len(batch); from += uninterrupted {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			to := min(from+uninterrupted, len(batch))
+			if err := (step{tx: t, now: now}).enqueueAll(batch[from:to], results[from:to]); err != nil {
+				return err
+			}
 		}
 		t.keep()
 		return t.flush()
@@ -50,15 +60,22 @@ func (s *Store) EnqueueTx(ctx context.Context, tx driver.Tx, now driver.Time, ba
 	return results, nil
 }
 
+// uninterrupted is how many jobs are enqueued between two looks at the caller's context.
+const uninterrupted = 100
+
 // guarded calls work so that its failure undoes what it did, and nothing else.
-func guarded(on transaction, work func(on session) error) error {
+func guarded(ctx context.Context, tx *sql.Tx, work func(on session) error) error {
+	// A statement that is interrupted takes the whole transaction with it.
+	on := transaction{ctx: context.WithoutCancel(ctx), tx: tx}
 	if _, err := on.exec("savepoint"); err != nil {
 		return err
 	}
 	failed := work(on)
-	on.ctx = context.WithoutCancel(on.ctx) // what follows must happen
 	if failed != nil {
 		if _, err := on.exec("rollback_to"); err != nil {
+			// SQLite has rolled back all of it. What the caller wrote next would be
+			// committed at once, by itself.
+			_ = tx.Rollback()
 			return failed
 		}
 	}

@@ -1,12 +1,15 @@
 package sqlitestore_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/sqlitestore"
 )
@@ -83,6 +86,79 @@ func TestAFailedEnqueueLeavesTheTransactionUsable(t *testing.T) {
 	}
 	if err := s.CheckInvariants(); err != nil {
 		t.Error(err)
+	}
+}
+
+// However late in the call its context ends, the caller's transaction keeps what is
+// his, and can be committed.
+func TestAnInterruptedEnqueueLeavesTheTransactionWhole(t *testing.T) {
+	s := openFile(t)
+	mustExec(t, s.DB(), "CREATE TABLE own (x TEXT)")
+	batch := make([]driver.EnqueueRequest, 1000)
+	for i := range batch {
+		batch[i] = job("")
+	}
+	interrupted := 0
+	for i := range 100 {
+		mustExec(t, s.DB(), "DELETE FROM own")
+		tx, err := s.DB().Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		insert := func(text string) {
+			if _, err := tx.Exec("INSERT INTO own VALUES (?)", text); err != nil {
+				t.Errorf("try %d: insert %s: %v", i, text, err)
+			}
+		}
+		insert("before")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(200+100*i)*time.Microsecond)
+		if _, err := s.EnqueueTx(ctx, sqlitestore.Tx(tx), 0, batch); err != nil {
+			interrupted++
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("try %d: EnqueueTx: %v", i, err)
+			}
+		}
+		cancel()
+		insert("after")
+		if err := tx.Commit(); err != nil {
+			t.Errorf("try %d: commit: %v", i, err)
+		}
+		rows := 0
+		if err := s.DB().QueryRow("SELECT count(*) FROM own").Scan(&rows); err != nil || rows != 2 {
+			t.Fatalf("try %d: %d of the caller's own 2 rows are there, %v", i, rows, err)
+		}
+	}
+	if interrupted == 0 {
+		t.Error("no call was interrupted")
+	}
+	if err := s.CheckInvariants(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A job that was never committed is unknown, not one whose result was lost.
+func TestAJobOfATransactionIsUnknownWithoutItsCommit(t *testing.T) {
+	s := openFile(t)
+	client := braid.NewClient(s)
+	defer client.Close()
+	work := braid.NewJob[int, int]("work")
+	tx, err := s.DB().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := work.Enqueue(t.Context(), client.Tx(sqlitestore.Tx(tx)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"open", "rolled back"} {
+		if state == "rolled back" {
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Wait(t.Context()); !errors.Is(err, braid.ErrNotFound) || !strings.Contains(err.Error(), "not committed") {
+			t.Errorf("%s: Wait: %v", state, err)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"sync"
 
 	"github.com/braidmq/braid/driver"
 )
@@ -92,58 +91,21 @@ func (h *hub) endFinishWatches() {
 	}
 }
 
-// cancelWatch is one call of WatchCancels: what it still has to deliver.
-type cancelWatch struct {
-	mu      sync.Mutex
-	pending []string
-	some    chan struct{} // holds a token while pending is not empty
-}
-
 // WatchCancels implements [driver.CancelWatcher].
 func (s *Store) WatchCancels(ctx context.Context, deliver func(id string)) error {
 	if err := s.serves(ctx); err != nil {
 		return err
 	}
 	h := s.hub
-	w := &cancelWatch{some: make(chan struct{}, 1)}
+	w := h.cancels.Enter()
+	defer w.Leave()
 	h.mu.Lock()
-	h.cancels[w] = struct{}{}
 	h.enter()
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
-		delete(h.cancels, w)
 		h.waiting--
 		h.mu.Unlock()
 	}()
-	for {
-		select {
-		case <-w.some:
-			for _, id := range w.take() {
-				deliver(id)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.closing:
-			return driver.ErrClosed
-		}
-	}
-}
-
-func (w *cancelWatch) put(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pending = append(w.pending, id)
-	select {
-	case w.some <- struct{}{}:
-	default:
-	}
-}
-
-func (w *cancelWatch) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ids := w.pending
-	w.pending = nil
-	return ids
+	return w.Deliver(ctx, s.closing, deliver)
 }

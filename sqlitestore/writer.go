@@ -115,9 +115,12 @@ func (c *call) begun() bool { return c.state.CompareAndSwap(callQueued, callRunn
 // writeGroup commits a call, and with it those that arrive meanwhile.
 func (s *Store) writeGroup(leader *call) {
 	var g group
-	err := s.writer.use(context.Background(), func(c *connection) error {
-		return s.commitGroup(c, leader, &g)
-	})
+	err := s.sameFile()
+	if err == nil {
+		err = s.writer.use(context.Background(), func(c *connection) error {
+			return s.commitGroup(c, leader, &g)
+		})
+	}
 	if err != nil {
 		if leader.begun() {
 			g.calls = append(g.calls, leader)

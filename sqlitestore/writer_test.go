@@ -127,7 +127,7 @@ func TestACallThatFailsLeavesItsNeighboursAlone(t *testing.T) {
 		t.Errorf("queues with jobs are %q, %v", queues, err)
 	}
 	for _, queue := range []string{"queue of a bad one", "queue of one that panics"} {
-		if s.hub.wakes.versions[queue] != 0 {
+		if s.hub.wakes.Latest(queue) != 0 {
 			t.Errorf("%s was woken", queue)
 		}
 	}

@@ -2,8 +2,8 @@
 # Installs what Braid's tests need and a bare Debian machine lacks. It does nothing
 # where everything is there already, and needs root or sudo only where it installs.
 #
-# Each need is a line of the table below: the program that shows that the need is
-# met, and the Debian package that brings it. The tests start their servers themselves,
+# Each need is a line of the table below: the program, or the path of a file, that shows
+# that the need is met, and the Debian package that brings it. The tests start their servers themselves,
 # so a service that a package starts is ended.
 set -euo pipefail
 
@@ -17,11 +17,12 @@ needs=(
   "pgbouncer pgbouncer"       # one of them goes through a pooler
   "chromium chromium"             # the pages of the dashboard are used in a real browser
   "chromedriver chromium-driver"  # which the tests drive
+  "/usr/share/bash-completion/bash_completion bash-completion" # the program's completion is used in a real shell
 )
 
-# has reports whether a program is installed. Debian keeps those of Postgres off the PATH.
+# has reports whether a program or a file is installed. Debian keeps those of Postgres off the PATH.
 has() {
-  command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
+  command -v "$1" >/dev/null 2>&1 || [ -e "$1" ] || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
 }
 
 missing=()

@@ -17,6 +17,7 @@ const (
 	queue     = "busy" // where everything happens
 	work      = "work" // the name of the jobs that are measured
 	kept      = "kept" // the name of the group that is kept at its count
+	aged      = "aged" // the name of jobs that history lets go
 	token     = "token"
 	lock      = driver.Millis(1 << 40) // longer than the measurement
 	farFuture = driver.Millis(1 << 40) // a delay beyond the measurement

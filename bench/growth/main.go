@@ -3,7 +3,7 @@
 // 100,000 of another name in the same queue, 100,000 finished ones, an open flow of
 // 100,000 children, and 100,000 dedup keys.
 //
-//	go run ./growth [-store redis|sqlite|memory] [-rows 100000] [-finished 1000000] [-each]
+//	go run ./growth [-store redis|postgres|sqlite|memory] [-rows 100000] [-finished 1000000] [-each]
 package main
 
 import (

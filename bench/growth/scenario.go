@@ -95,6 +95,29 @@ var scenarios = []scenario{
 		}
 		return b.step("remove", batch, func() error { _, err := b.store.Remove(b.ctx, b.now, idsOf(requests)); return err })
 	}},
+	{"history", func(b *bed) error {
+		var jobs []*driver.Job
+		return inOrder(
+			func() error {
+				_, err := b.enqueue(b.requests(aged, batch, func(r *driver.EnqueueRequest) {
+					r.Keep = &driver.Keep{Completed: driver.Retention{Age: driver.Some(driver.Millis(10))}}
+				}))
+				return err
+			},
+			func() (err error) { jobs, err = b.claim(aged, batch); return err },
+			func() error { return b.ack(jobs, complete) },
+			func() error {
+				b.now += 10
+				return b.step("sweep of history", batch, func() error {
+					result, err := b.store.SweepHistory(b.ctx, b.now, batch)
+					if err == nil && result.Deleted != batch {
+						err = fmt.Errorf("it deleted %d jobs; want %d", result.Deleted, batch)
+					}
+					return err
+				})
+			},
+		)
+	}},
 	{"look", func(b *bed) error {
 		for _, look := range looks {
 			if err := b.step(look.name, 1, func() error { return look.call(b) }); err != nil {

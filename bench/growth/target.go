@@ -30,9 +30,10 @@ type meter interface {
 
 // targets are the kinds of store that can be measured.
 var targets = map[string]func() (target, error){
-	"memory": func() (target, error) { return memory{}, nil },
-	"redis":  newRedis,
-	"sqlite": newSQLite,
+	"memory":   func() (target, error) { return memory{}, nil },
+	"postgres": newPostgres,
+	"redis":    newRedis,
+	"sqlite":   newSQLite,
 }
 
 func targetNames() []string { return slices.Sorted(maps.Keys(targets)) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // singly is the part of the backlog that is enqueued one by one: one in so many.
@@ -16,7 +18,7 @@ func (b *bench) enqueueSingly(ctx context.Context) (Phase, error) {
 	payload := b.payload("")
 	return b.produce(ctx, Phase{
 		Name:     "enqueue one by one",
-		Measured: fmt.Sprintf("Enqueue from %d goroutines at once", b.Producers),
+		Measured: fmt.Sprintf("Enqueue from %s at once", plural.Of(b.Producers, "goroutine", "goroutines")),
 		Jobs:     b.Jobs / singly,
 	}, 1, func(ctx context.Context, _ int) error {
 		_, err := job.Enqueue(ctx, b.client, payload)
@@ -32,9 +34,10 @@ func (b *bench) enqueueBatches(ctx context.Context) (Phase, error) {
 		payloads[i] = b.payload("")
 	}
 	return b.produce(ctx, Phase{
-		Name:     "enqueue in batches",
-		Measured: fmt.Sprintf("EnqueueMany with %d jobs from %d goroutines at once", b.Batch, b.Producers),
-		Jobs:     b.Jobs - b.Jobs/singly,
+		Name: "enqueue in batches",
+		Measured: fmt.Sprintf("EnqueueMany with %s from %s at once",
+			plural.Of(b.Batch, "job", "jobs"), plural.Of(b.Producers, "goroutine", "goroutines")),
+		Jobs: b.Jobs - b.Jobs/singly,
 	}, b.Batch, func(ctx context.Context, n int) error {
 		_, err := job.EnqueueMany(ctx, b.client, payloads[:n])
 		return err

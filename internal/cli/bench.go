@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidmq/braid/internal/benchmark"
+	"github.com/braidmq/braid/internal/plural"
 	"github.com/braidmq/braid/internal/storeurl"
 )
 
@@ -99,7 +100,8 @@ func runBench(cmd *cobra.Command, url string, asJSON bool, options benchmark.Opt
 	// The steady load takes as long as its jobs at its rate; a small bench stays short.
 	options.SteadyJobs = min(mostSteadyJobs, options.Jobs)
 	if !asJSON {
-		fmt.Fprintf(stdout, "%s store, payloads of %d bytes, %d CPUs\n\n", store.Info().Kind, options.Payload, runtime.GOMAXPROCS(0))
+		fmt.Fprintf(stdout, "%s store, payloads of %s, %s\n\n", store.Info().Kind,
+			plural.Of(options.Payload, "byte", "bytes"), plural.Of(runtime.GOMAXPROCS(0), "CPU", "CPUs"))
 		options.Done = func(phase benchmark.Phase) { _ = phase.WriteText(stdout) }
 	}
 	report, err := benchmark.Run(ctx, options)

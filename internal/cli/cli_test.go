@@ -18,8 +18,14 @@ import (
 	"github.com/braidmq/braid/internal/testserver"
 )
 
+// programVariable makes the test binary the program.
+const programVariable = "BRAID_CLI_PROGRAM"
+
 // TestMain gives the default store a folder of its own.
 func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
 	goleak.VerifyTestMain(home{testserver.Main(m)})
 }
 
@@ -130,8 +136,14 @@ func TestADemoCanHaveItsChildrenInAnotherStore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "a"), []byte("1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := run(t, t.Context(), "demo", "--child-store", "memory:", folder)
+	store := "sqlite:" + filepath.Join(t.TempDir(), "braid.db")
+	code, stdout, stderr := run(t, t.Context(), "demo", "--store", store, "--child-store", "memory:", folder)
 	if code != exitOK || stderr != "" || !strings.Contains(stdout, "(sqlite store, children in a memory store, ") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	// The memory store is gone, and nothing waits for it.
+	code, stdout, stderr = run(t, t.Context(), "doctor", "--deep", "--store", store)
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "is not among those given (") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

@@ -30,6 +30,11 @@ Ctrl-C ends the demo in good order: running jobs finish, waiting ones are taken 
 the report says that it is partial, and the exit code is 130. A second Ctrl-C ends it
 at once. Several demos can share a store at the same time.
 
+A demo that is killed, or ended at once, leaves its jobs in a queue of its own, demo/ and
+a random name, on which nobody works. braid doctor lists such queues, and
+braid jobs cancel --queue NAME clears one; what is finished goes after ten minutes, when a
+worker or braid server runs on the store.
+
 The report goes to standard output, progress to standard error. --json prints one
 object: files, bytes, lines, failed, duplicates, wastedBytes, seconds, jobsPerSecond,
 partial, unfinished, folder, store, childStore (if there is one), concurrency, and the

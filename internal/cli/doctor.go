@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidmq/braid/httpapi"
+	"github.com/braidmq/braid/internal/demo"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // finding is one thing that the doctor looked at.
@@ -28,7 +30,7 @@ func newDoctor() *cobra.Command {
 		Use: "doctor", Short: "Tell whether a store is healthy",
 		Long: `doctor looks at what usually goes wrong: whether the store answers, and how fast; how far
 this machine's clock is from the store's; queues that are paused; jobs that wait, or are
-due, for long, as they do where no worker runs; jobs whose worker was lost; failed jobs.
+due, for long, or in queues that no worker works on; jobs whose worker was lost; failed jobs.
 
 --deep reads every job and every flow of stores themselves, and checks that they agree:
 counters with rows, children with their parents, counts with lists. It takes long on a large
@@ -56,7 +58,8 @@ The exit code is 1 if something is bad; warnings do not count.`,
 					return nil
 				})
 				if err == nil && d.bad > 0 {
-					return fmt.Errorf("braid: the store is not healthy: %d of %d checks are bad", d.bad, len(d.findings))
+					return fmt.Errorf("braid: the store is not healthy: %d of %s %s bad", d.bad,
+						plural.Of(len(d.findings), "check", "checks"), plural.Word(d.bad, "is", "are"))
 				}
 				return err
 			})
@@ -100,6 +103,9 @@ func (d *doctor) examine() error {
 		return err
 	}
 	d.backlog(queues)
+	if err := d.unclaimed(queues); err != nil {
+		return err
+	}
 	for _, q := range queues.Queues {
 		if err := d.queue(q); err != nil {
 			return err
@@ -145,16 +151,42 @@ func (d *doctor) store() error {
 
 func (d *doctor) backlog(queues httpapi.Queues) {
 	c := queues.Total
-	d.found("backlog", "ok", "%d queues; %d jobs waiting, %d delayed, %d active, %d parked", len(queues.Queues), c.Waiting, c.Delayed, c.Active, c.WaitingChildren)
+	d.found("backlog", "ok", "%s; %s waiting, %d delayed, %d active, %d parked", plural.Of(len(queues.Queues), "queue", "queues"),
+		plural.Of(c.Waiting, "job", "jobs"), c.Delayed, c.Active, c.WaitingChildren)
 	if c.Failed > 0 {
-		d.found("failed", "warn", "%d jobs have failed; braid jobs list --state failed shows them", c.Failed)
+		d.found("failed", "warn", "%s %s failed; braid jobs list --state failed shows %s", plural.Of(c.Failed, "job", "jobs"),
+			plural.Word(c.Failed, "has", "have"), plural.Word(c.Failed, "it", "them"))
 	}
+}
+
+// unclaimed looks for jobs that wait in queues on which no worker that is alive works.
+func (d *doctor) unclaimed(queues httpapi.Queues) error {
+	var workers httpapi.Workers
+	if err := d.Get(d.ctx, "workers", nil, &workers); err != nil {
+		return err
+	}
+	worked := make(map[string]bool)
+	for _, worker := range workers.Workers {
+		for _, q := range worker.Queues {
+			worked[q.Name] = true
+		}
+	}
+	for _, q := range queues.Queues {
+		if left := q.Counts.Waiting + q.Counts.Delayed; left > 0 && !worked[q.Name] {
+			advice := "start one"
+			if strings.HasPrefix(q.Name, demo.QueuePrefix) {
+				advice = "a braid demo that was killed left them; braid jobs cancel --queue " + q.Name + " clears them"
+			}
+			d.found("unclaimed", "warn", "queue %q: no worker that is alive works on it (waiting or delayed jobs: %d); %s", q.Name, left, advice)
+		}
+	}
+	return nil
 }
 
 // queue looks at the oldest jobs of a queue.
 func (d *doctor) queue(q httpapi.Queue) error {
 	if q.Paused {
-		d.found("paused", "warn", "queue %q is paused, with %d jobs waiting", q.Name, q.Counts.Waiting)
+		d.found("paused", "warn", "queue %q is paused, with %s waiting", q.Name, plural.Of(q.Counts.Waiting, "job", "jobs"))
 		return nil
 	}
 	if q.Counts.Waiting > 0 {
@@ -167,7 +199,7 @@ func (d *doctor) queue(q httpapi.Queue) error {
 			if q.Counts.Active == 0 {
 				level = "bad"
 			}
-			d.found("waiting", level, "queue %q: job %q of %q waits since %s, and %d jobs of the queue run; does a worker handle it?",
+			d.found("waiting", level, "queue %q: job %q of %q waits since %s, and of its queue %d are running; does a worker handle it?",
 				q.Name, job.ID, job.Name, span(d.now.Sub(job.RunAt.Time)), q.Counts.Active)
 		}
 	}
@@ -207,10 +239,10 @@ func (d *doctor) locks() error {
 		}
 	}
 	if len(lost) > 0 {
-		d.found("locks", "bad", "%d jobs have lost their worker for more than %v, and nothing recovers them; run a worker or braid server (%s)",
-			len(lost), lockGrace, short(strings.Join(lost, ", "), 200))
+		d.found("locks", "bad", "%s for more than %v, and nothing recovers %s; run a worker or braid server (%s)",
+			plural.Of(len(lost), "job has lost its worker", "jobs have lost their workers"), lockGrace, plural.Word(len(lost), "it", "them"), short(strings.Join(lost, ", "), 200))
 	} else {
-		d.found("locks", "ok", "%d running jobs looked at, all of them held by their workers", len(page.Jobs))
+		d.found("locks", "ok", "%s looked at, none without its worker", plural.Of(len(page.Jobs), "running job", "running jobs"))
 	}
 	return nil
 }
@@ -228,9 +260,10 @@ func (d *doctor) schedules() error {
 		}
 	}
 	if late > 0 {
-		d.found("schedule", "bad", "%d of %d schedules are overdue; run a worker or braid server", late, len(all.Schedules))
+		d.found("schedule", "bad", "%d of %s %s overdue; run a worker or braid server", late,
+			plural.Of(len(all.Schedules), "schedule", "schedules"), plural.Word(late, "is", "are"))
 	} else {
-		d.found("schedule", "ok", "%d schedules, none of them overdue", len(all.Schedules))
+		d.found("schedule", "ok", "%s, none of them overdue", plural.Of(len(all.Schedules), "schedule", "schedules"))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/braidmq/braid/internal/engine"
 	"github.com/braidmq/braid/internal/flow"
 	"github.com/braidmq/braid/internal/flowcheck"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // examineDeep reads every job and flow of stores, and checks that they agree.
@@ -36,10 +37,8 @@ func examineDeep(cmd *cobra.Command, url string, others []string, asJSON bool) (
 		return err
 	}
 	if !found.Flows.Clean() {
-		if len(found.Flows.Problems) == 1 {
-			return errors.New("braid: 1 thing does not agree")
-		}
-		return fmt.Errorf("braid: %d things do not agree", int64(len(found.Flows.Problems))+found.Flows.More)
+		n := int64(len(found.Flows.Problems)) + found.Flows.More
+		return fmt.Errorf("braid: %s not agree", plural.Of(n, "thing does", "things do"))
 	}
 	return nil
 }
@@ -121,7 +120,7 @@ func (e examination) write(w io.Writer, asJSON bool) error {
 			fmt.Fprintf(w, "  paused queues: %q\n", s.Paused)
 		}
 		if s.Outbox > 0 {
-			fmt.Fprintf(w, "  %d outcomes of children on their way\n", s.Outbox)
+			fmt.Fprintf(w, "  %s on the way\n", plural.Of(s.Outbox, "outcome of a child", "outcomes of children"))
 		}
 	}
 	_, err := fmt.Fprintln(w, &e.Flows)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidmq/braid/httpapi"
 	"github.com/braidmq/braid/internal/apiclient"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 func newJobs() *cobra.Command {
@@ -205,8 +206,8 @@ func actOnNamed(s *session, verb string, ids []string) error {
 		}
 		return nil
 	})
-	if err == nil && reply.Changed < reply.Matched {
-		return fmt.Errorf("braid: %d of %d jobs were not changed", reply.Matched-reply.Changed, reply.Matched)
+	if left := reply.Matched - reply.Changed; err == nil && left > 0 {
+		return fmt.Errorf("braid: %d of %s %s not changed", left, plural.Of(reply.Matched, "job", "jobs"), plural.Word(left, "was", "were"))
 	}
 	return err
 }
@@ -217,7 +218,7 @@ func actOnSelected(s *session, verb string, request httpapi.BatchRequest) error 
 		var reply httpapi.BatchReply
 		if err := s.Send(s.ctx, http.MethodPost, "jobs/"+verb, request, &reply); err != nil {
 			if total.Changed > 0 {
-				return fmt.Errorf("braid: %d jobs were changed before: %w", total.Changed, err)
+				return fmt.Errorf("braid: %s changed before: %w", plural.Of(total.Changed, "job was", "jobs were"), err)
 			}
 			return err
 		}
@@ -232,7 +233,7 @@ func actOnSelected(s *session, verb string, request httpapi.BatchRequest) error 
 		if request.DryRun {
 			did = "would be changed"
 		}
-		_, err := fmt.Fprintf(s.out, "%s: %d jobs selected, %d %s\n", verb, total.Matched, total.Changed, did)
+		_, err := fmt.Fprintf(s.out, "%s: %s selected, %d %s\n", verb, plural.Of(total.Matched, "job", "jobs"), total.Changed, did)
 		return err
 	})
 }

@@ -105,10 +105,10 @@ func TestCommandsLookAndOperate(t *testing.T) {
 	if code != exitFailure || stdout != "m1: cancelled\n" || !strings.Contains(stderr, "none: not found") || !strings.Contains(stderr, "1 of 2 jobs") {
 		t.Errorf("cancel: %d %q %q", code, stdout, stderr)
 	}
-	if got := good(t, "jobs", "remove", "--state", "cancelled", "--dry-run"); got != "remove: 1 jobs selected, 1 would be changed\n" {
+	if got := good(t, "jobs", "remove", "--state", "cancelled", "--dry-run"); got != "remove: 1 job selected, 1 would be changed\n" {
 		t.Errorf("dry run: %q", got)
 	}
-	if got := good(t, "jobs", "remove", "--state", "cancelled"); got != "remove: 1 jobs selected, 1 changed\n" {
+	if got := good(t, "jobs", "remove", "--state", "cancelled"); got != "remove: 1 job selected, 1 changed\n" {
 		t.Errorf("remove: %q", got)
 	}
 	if got := good(t, "top"); !strings.Contains(got, "QUEUE") || !strings.Contains(got, "default") {
@@ -159,7 +159,7 @@ func TestASickStoreIsTold(t *testing.T) {
 	if err := (&target{}).withContext(t, func(s *session) error { d.session = s; return d.locks() }); err != nil {
 		t.Fatal(err)
 	}
-	if d.bad != 1 || !strings.Contains(d.findings[0].Text, "lost their worker") {
+	if d.bad != 1 || !strings.Contains(d.findings[0].Text, "1 job has lost its worker for more than") {
 		t.Errorf("findings %+v", d.findings)
 	}
 	good(t, "enqueue", "b", "--queue", "q")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/httpapi"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 func newTop() *cobra.Command {
@@ -138,7 +139,8 @@ func writeTop(w io.Writer, look topLook, before *topLook, interval time.Duration
 	}
 	finished := func(q *httpapi.Queues) int64 { return q.Total.Completed + q.Total.Failed + q.Total.Cancelled }
 	rate := float64(finished(&queues)-finished(&before.Queues)) / interval.Seconds()
-	_, err := fmt.Fprintf(w, "\n%d jobs stored; finished jobs %+.0f per second, less what retention deletes\n", queues.Total.Total(), rate)
+	_, err := fmt.Fprintf(w, "\n%s stored; finished jobs %+.0f per second, less what retention deletes\n",
+		plural.Of(queues.Total.Total(), "job", "jobs"), rate)
 	return err
 }
 
@@ -149,7 +151,7 @@ func workersLine(workers []httpapi.Worker) string {
 			inFlight, slots = inFlight+q.InFlight, slots+q.Slots
 		}
 	}
-	return fmt.Sprintf("workers     %d alive, %d of %d slots taken", len(workers), inFlight, slots)
+	return fmt.Sprintf("workers     %d alive, %d of %s taken", len(workers), inFlight, plural.Of(slots, "slot", "slots"))
 }
 
 func statsLine(stats []httpapi.Stat) string {
@@ -164,8 +166,8 @@ func statsLine(stats []httpapi.Stat) string {
 		return "last minute no runs"
 	}
 	mean := func(sum int64) string { return span(time.Duration(sum/runs) * time.Millisecond) }
-	return fmt.Sprintf("last minute %d runs (%.1f per second), %d failed; on average %s of run time, after a wait of %s",
-		runs, float64(runs)/60, failed, mean(runMs), mean(waitMs))
+	return fmt.Sprintf("last minute %s (%.1f per second), %d failed; on average %s of run time, after a wait of %s",
+		plural.Of(runs, "run", "runs"), float64(runs)/60, failed, mean(runMs), mean(waitMs))
 }
 
 // changed tells a number, and its change.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Options says which expressions Parse accepts. The zero value is the usual form:
@@ -18,7 +19,7 @@ type Options struct {
 
 // Parse parses a cron expression. Its fields are minute, hour, day of month,
 // month and day of week, each a list of *, values, ranges (1-5) and steps (*/5,
-// 10-40/5; 10/5 goes on to the end of the field). Months and days of the week have
+// 10-40/5; 10/5 goes on to the end of the field; no step is beyond the field). Months and days of the week have
 // English names of three letters, in any case; 7 is Sunday too; ? stands for * in
 // the two day fields. Descriptors: @yearly, @annually, @monthly, @weekly, @daily,
 // @midnight, @hourly.
@@ -65,6 +66,9 @@ var (
 
 // parse returns the schedule, or the reason why there is none.
 func parse(expr string, opts Options) (Schedule, string) {
+	if len(expr) > driver.MaxCronBytes {
+		return Schedule{}, fmt.Sprintf("is %d bytes long; the limit is %d; write ranges and steps in place of long lists", len(expr), driver.MaxCronBytes)
+	}
 	expr = strings.TrimSpace(expr)
 	switch {
 	case expr == "":
@@ -86,7 +90,7 @@ func parse(expr string, opts Options) (Schedule, string) {
 	case n == 6:
 		return Schedule{}, "has 6 fields; write minute, hour, day of month, month and day of week, or allow seconds by option"
 	default:
-		return Schedule{}, fmt.Sprintf("has %d fields; write minute, hour, day of month, month and day of week", n)
+		return Schedule{}, "has " + plural.Of(n, "field", "fields") + "; write minute, hour, day of month, month and day of week"
 	}
 
 	var s Schedule
@@ -160,12 +164,15 @@ func (r *fieldRule) parsePart(part string) (set uint64, repeats bool, reason str
 		if step, err = strconv.Atoi(stepText); err != nil || step < 1 || stepText[0] == '+' {
 			return 0, false, fmt.Sprintf("%s %q: the step is not valid; use a whole number of at least 1, such as */5", r.name, part)
 		}
+		if most := r.max - r.min + 1; step > most {
+			return 0, false, fmt.Sprintf("%s %q: the step goes beyond the field; use 1 to %d", r.name, part, most)
+		}
 		repeats = true
 	}
 	if low > high {
 		return 0, false, fmt.Sprintf("%s %q ends before it begins; write it as two ranges, separated by a comma", r.name, part)
 	}
-	for v := low; v <= high; v += min(step, 64) {
+	for v := low; v <= high; v += step {
 		set |= 1 << v
 	}
 	if r == &dowRule && set&(1<<7) != 0 {

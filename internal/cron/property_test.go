@@ -12,10 +12,14 @@ import (
 // fieldText draws a cron field between min and max.
 func fieldText(min, max int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
+		most := 20 // of a step, which no field takes beyond its values
+		if values := max - min + 1; values < most {
+			most = values
+		}
 		part := func() string {
 			a := rapid.IntRange(min, max).Draw(t, "low")
 			b := rapid.IntRange(a, max).Draw(t, "high")
-			step := rapid.IntRange(1, 20).Draw(t, "step")
+			step := rapid.IntRange(1, most).Draw(t, "step")
 			switch rapid.IntRange(0, 5).Draw(t, "form") {
 			case 0:
 				return "*"

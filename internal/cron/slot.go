@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -84,6 +85,10 @@ func Location(tz string) (*time.Location, error) {
 		return loc.(*time.Location), nil
 	}
 	// time.LoadLocation takes Local too, which is another zone on each machine.
+	if len(tz) > driver.MaxNameBytes {
+		return nil, &driver.InvalidError{Field: "tz", Value: tz, Reason: fmt.Sprintf(
+			"is %d bytes long; the limit is %d; use an IANA name such as \"Europe/Berlin\"", len(tz), driver.MaxNameBytes)}
+	}
 	loc, err := time.LoadLocation(tz)
 	if err != nil || tz == "Local" {
 		return nil, &driver.InvalidError{Field: "tz", Value: tz,

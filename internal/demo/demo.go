@@ -21,6 +21,9 @@ import (
 	"github.com/braidmq/braid/driver"
 )
 
+// QueuePrefix begins the names of the demos' queues; a random run follows.
+const QueuePrefix = "demo/"
+
 // Options says what to look at, and with what. The caller closes the stores.
 type Options struct {
 	Folder      string       // below which the files are
@@ -81,7 +84,7 @@ func New(options Options) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("braid: folder %q: %s", options.Folder, reasonOf(err))
 	}
-	d := &Demo{options: options, root: root, queue: "demo/" + rand.Text(), inspect: inspect, tally: newTally()}
+	d := &Demo{options: options, root: root, queue: QueuePrefix + rand.Text(), inspect: inspect, tally: newTally()}
 	clientOptions := []braid.ClientOption{braid.WithLogger(options.Logger), braid.WithMaxPayload(largestReport)}
 	var there []braid.JobOption
 	if options.ChildStore != nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"text/tabwriter"
+
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // How much of the longer lists the text shows; JSON has all of it.
@@ -65,7 +67,7 @@ func (r *Report) writeExtensions(out io.Writer) {
 			rest.Bytes += e.Bytes
 			rest.Lines += e.Lines
 		}
-		row(fmt.Sprintf("(%d others)", len(r.Extensions)-shownExtensions), rest)
+		row("("+count(int64(len(r.Extensions)-shownExtensions), "other", "others")+")", rest)
 	}
 	table.Flush()
 }
@@ -136,20 +138,13 @@ func (r *Report) writeFailures(out io.Writer) {
 // more says how many entries of a list were left out, if any.
 func more(out io.Writer, left int, one, many string) {
 	if left > 0 {
-		what := many
-		if left == 1 {
-			what = one
-		}
-		fmt.Fprintf(out, "%15s  … %s more %s (--json lists all)\n", "", Number(int64(left)), what)
+		fmt.Fprintf(out, "%15s  … %s more %s (--json lists all)\n", "", Number(int64(left)), plural.Word(left, one, many))
 	}
 }
 
 // count says how many there are of what is called one, or many.
 func count(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Number(n) + " " + many
+	return Number(n) + " " + plural.Word(n, one, many)
 }
 
 // Number formats a number with commas between its thousands.

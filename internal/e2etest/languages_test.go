@@ -20,14 +20,21 @@ import (
 
 	"github.com/braidmq/braid"
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/cli"
 	"github.com/braidmq/braid/internal/server"
 	"github.com/braidmq/braid/internal/storeurl"
 	"github.com/braidmq/braid/internal/testserver"
 	"github.com/braidmq/braid/memstore"
 )
 
-// goWorkerVariable makes the test binary a worker of the store at that URL.
-const goWorkerVariable = "BRAID_E2E_GO_WORKER"
+const (
+	// goWorkerVariable makes the test binary a worker of the store at that URL.
+	goWorkerVariable = "BRAID_E2E_GO_WORKER"
+	// programVariable makes it the program braid.
+	programVariable = "BRAID_E2E_PROGRAM"
+	// processLock is for how long each of the processes locks its jobs.
+	processLock = time.Second
+)
 
 var sleepJob = braid.NewJob[sleepPayload, map[string]any]("sleep", braid.Queue("python"))
 
@@ -40,6 +47,9 @@ func TestMain(m *testing.M) {
 		workUntilKilled(url)
 		return
 	}
+	if os.Getenv(programVariable) != "" {
+		os.Exit(cli.Main(os.Args[1:]))
+	}
 	os.Exit(testserver.Main(m).Run())
 }
 
@@ -50,7 +60,7 @@ func workUntilKilled(url string) {
 		panic(err)
 	}
 	client := braid.NewClient(store, braid.WithLogger(slog.New(slog.DiscardHandler)))
-	worker := braid.NewWorker(client, braid.WorkerOptions{Concurrency: 4, LockDuration: time.Second, SweepInterval: 250 * time.Millisecond})
+	worker := braid.NewWorker(client, braid.WorkerOptions{Concurrency: 4, LockDuration: processLock, SweepInterval: 250 * time.Millisecond})
 	sleepJob.Handle(worker, func(ctx context.Context, p sleepPayload) (map[string]any, error) {
 		select {
 		case <-time.After(time.Duration(p.Seconds * float64(time.Second))):
@@ -93,8 +103,9 @@ type process struct {
 	ended chan struct{}
 }
 
-// start starts a program and waits until it says that it works.
-func start(t *testing.T, environment []string, program string, args ...string) *process {
+// start starts a program and waits until it says something, such as that it works. It
+// returns the line, too.
+func start(t *testing.T, until string, environment []string, program string, args ...string) (*process, string) {
 	t.Helper()
 	p := &process{exec.Command(program, args...), make(chan struct{})}
 	p.Env = append(os.Environ(), environment...)
@@ -108,7 +119,8 @@ func start(t *testing.T, environment []string, program string, args ...string) *
 	}
 	writer.Close()
 	output := bufio.NewReader(reader)
-	for line := ""; !strings.Contains(line, "works"); {
+	line := ""
+	for !strings.Contains(line, until) {
 		if line, err = output.ReadString('\n'); err != nil {
 			t.Fatalf("it printed %q, and ended: %v", line, err)
 		}
@@ -120,7 +132,7 @@ func start(t *testing.T, environment []string, program string, args ...string) *
 		reader.Close()
 	}()
 	t.Cleanup(func() { p.kill(syscall.SIGKILL) })
-	return p
+	return p, line
 }
 
 func (p *process) kill(signal syscall.Signal) {
@@ -134,7 +146,32 @@ func startPython(t *testing.T, url string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, []string{"BRAID_URL=" + url, "LOCK_MS=1000", "PYTHONDONTWRITEBYTECODE=1"}, "python3", "-u", path)
+	p, _ := start(t, "works", []string{"BRAID_URL=" + url, fmt.Sprint("LOCK_MS=", processLock.Milliseconds()), "PYTHONDONTWRITEBYTECODE=1"}, "python3", "-u", path)
+	return p
+}
+
+// startGo starts the worker in Go.
+func startGo(t *testing.T, store string) *process {
+	t.Helper()
+	p, _ := start(t, "works", []string{goWorkerVariable + "=" + store}, thisProgram(t))
+	return p
+}
+
+// startServer starts braid server, and returns where it listens.
+func startServer(t *testing.T, store, listen string) (p *process, address string) {
+	t.Helper()
+	p, line := start(t, "listens on", []string{programVariable + "=1"}, thisProgram(t), "server", "--store", store, "--listen", listen, "--sweep-interval", "250ms")
+	_, address, _ = strings.Cut(strings.TrimSpace(line), "http://")
+	return p, address
+}
+
+func thisProgram(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // until waits for a condition.
@@ -193,6 +230,8 @@ func TestAWorkerInPython(t *testing.T) {
 	python.kill(syscall.SIGTERM)
 }
 
+// A server, a worker in Python that goes through it, and one in Go on the store itself are
+// killed one after the other while they work.
 func TestWorkersOfTwoLanguagesShareAQueueAndKillingEitherLosesNothing(t *testing.T) {
 	redis := testserver.Redis(t, testserver.AppendOnly())
 	store, err := storeurl.Open(t.Context(), redis.URL())
@@ -200,13 +239,9 @@ func TestWorkersOfTwoLanguagesShareAQueueAndKillingEitherLosesNothing(t *testing
 		t.Fatal(err)
 	}
 	defer store.Close()
-	url, client := serveStore(t, store)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	startGo := func() *process { return start(t, []string{goWorkerVariable + "=" + redis.URL()}, program) }
-	const jobs = 200
+	client := braid.NewClient(store, braid.WithLogger(slog.New(slog.DiscardHandler)))
+	defer client.Close()
+	const jobs = 300
 	payloads := make([]sleepPayload, jobs)
 	for i := range payloads {
 		payloads[i].Seconds = 0.1
@@ -222,39 +257,61 @@ func TestWorkersOfTwoLanguagesShareAQueueAndKillingEitherLosesNothing(t *testing
 		}
 		return counts.Completed
 	}
-	inGo, inPython := startGo(), startPython(t, url)
-	for _, next := range []struct {
-		at     int64
-		victim func()
-	}{
-		{20, func() { inPython.kill(syscall.SIGKILL); inPython = startPython(t, url) }},
-		{60, func() { inGo.kill(syscall.SIGKILL); inGo = startGo() }},
-		{100, func() { inPython.kill(syscall.SIGKILL); inPython = startPython(t, url) }},
-	} {
-		until(t, fmt.Sprint(next.at, " jobs"), func() bool { return completed() >= next.at })
-		next.victim()
+	braidServer, address := startServer(t, redis.URL(), "127.0.0.1:0")
+	inGo, inPython := startGo(t, redis.URL()), startPython(t, "http://"+address)
+	killPython := func() { inPython.kill(syscall.SIGKILL); inPython = startPython(t, "http://"+address) }
+	killGo := func() { inGo.kill(syscall.SIGKILL); inGo = startGo(t, redis.URL()) }
+	killServer := func() {
+		braidServer.kill(syscall.SIGKILL)
+		braidServer, _ = startServer(t, redis.URL(), address)
+	}
+	for i, kill := range []func(){killPython, killGo, killServer, killGo, killPython} {
+		at := int64(20 + 50*i)
+		until(t, fmt.Sprint(at, " jobs"), func() bool { return completed() >= at })
+		kill()
 	}
 	until(t, "all jobs", func() bool { return completed() == jobs })
 	byWorker, stalled := map[bool]int{}, 0
 	for _, h := range handles {
-		attempts, err := client.Attempts(t.Context(), h.ID)
+		attempts, err := h.Attempts(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range attempts {
-			switch a.Outcome {
-			case braid.OutcomeCompleted:
-				byWorker[strings.HasPrefix(a.Worker, "python-")]++
-			case braid.OutcomeStalled:
-				stalled++
-			default:
-				t.Errorf("job %s: a run ended %v", h.ID, a.Outcome)
-			}
-		}
+		stalls, byPython := checkRuns(t, h.ID, attempts)
+		stalled += stalls
+		byWorker[byPython]++
 	}
-	if byWorker[true] == 0 || byWorker[false] == 0 || byWorker[true]+byWorker[false] != jobs || stalled == 0 {
+	if byWorker[true] == 0 || byWorker[false] == 0 || stalled == 0 {
 		t.Errorf("by Python %d, by Go %d, recovered %d", byWorker[true], byWorker[false], stalled)
 	}
+}
+
+// checkRuns checks that a job was completed by its last run, that the runs before it lost
+// their worker, and that none began within the lock of another. It returns how many were
+// lost, and whether the last one was in Python.
+func checkRuns(t *testing.T, id string, attempts []braid.AttemptInfo) (stalls int, byPython bool) {
+	t.Helper()
+	for i, a := range attempts {
+		last := i == len(attempts)-1
+		switch {
+		case last && a.Outcome == braid.OutcomeCompleted:
+			byPython = strings.HasPrefix(a.Worker, "python-")
+		case !last && a.Outcome == braid.OutcomeStalled:
+			stalls++
+			if held := a.FinishedAt.Sub(a.StartedAt); held < processLock {
+				t.Errorf("job %s: its run %d was taken away after %v, within its lock", id, a.Attempt, held)
+			}
+		default:
+			t.Errorf("job %s: of %d runs, number %d ended %v", id, len(attempts), a.Attempt, a.Outcome)
+		}
+		if i > 0 && a.StartedAt.Before(attempts[i-1].FinishedAt) {
+			t.Errorf("job %s: its run %d began %v before the one before it ended", id, a.Attempt, attempts[i-1].FinishedAt.Sub(a.StartedAt))
+		}
+	}
+	if len(attempts) == 0 {
+		t.Errorf("job %s: no run is known", id)
+	}
+	return stalls, byPython
 }
 
 // The shell commands of the page about the API must print what it says that they print.

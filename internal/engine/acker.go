@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // acker sends the results of finished runs to the store: whatever came while the
@@ -287,7 +288,7 @@ func (a *acker) call(hard context.Context, acks []driver.Ack) (results []driver.
 	})
 	if err == nil && len(results) != len(acks) {
 		err = &driver.StoreError{Op: "Ack", OutcomeUnknown: true, Retryable: true,
-			Err: fmt.Errorf("%d answers came for %d acks", len(results), len(acks))}
+			Err: fmt.Errorf("%s came for %s", plural.Of(len(results), "answer", "answers"), plural.Of(len(acks), "ack", "acks"))}
 	}
 	return results, err
 }

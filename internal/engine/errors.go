@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // The causes that context.Cause reports in a handler whose context was cancelled;
@@ -119,7 +120,7 @@ type FanOutDone struct {
 }
 
 func (e *FanOutDone) Error() string {
-	return fmt.Sprintf("braid: the flow fanned out into %d children", e.Children)
+	return "braid: the flow fanned out into " + plural.Of(e.Children, "child", "children")
 }
 
 // AbandonedError is returned by Run when handlers ignored the end of their
@@ -127,7 +128,8 @@ func (e *FanOutDone) Error() string {
 type AbandonedError struct{ Runs []StuckRun }
 
 func (e *AbandonedError) Error() string {
-	text := fmt.Sprintf("braid: the worker stopped, but %d handlers ignored the end of their context:", len(e.Runs))
+	text := fmt.Sprintf("braid: the worker stopped, but %s ignored the end of %s context:",
+		plural.Of(len(e.Runs), "handler", "handlers"), plural.Word(len(e.Runs), "its", "their"))
 	for i, r := range e.Runs {
 		if i == 10 {
 			return text + " …"

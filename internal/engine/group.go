@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/braidmq/braid/driver"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Group puts concurrent calls together: what arrives while a call is under way
@@ -224,7 +225,7 @@ func (g *Group[Req, Res]) send(ctx context.Context, do func(context.Context, []R
 	}()
 	results, err := do(ctx, batch)
 	if err == nil && len(results) != len(calls) {
-		err = unknownOutcome(fmt.Errorf("%d results came for %d requests", len(results), len(calls)))
+		err = unknownOutcome(fmt.Errorf("%s came for %s", plural.Of(len(results), "result", "results"), plural.Of(len(calls), "request", "requests")))
 	}
 	rest := calls
 	var partial *driver.PartialError

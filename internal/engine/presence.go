@@ -11,6 +11,10 @@ import (
 // beatsToLive is how many beats may fail until a worker counts as gone.
 const beatsToLive = 3
 
+// secondBeat is when the second beat comes at the latest: at the first, a worker has no
+// jobs yet.
+const secondBeat = time.Second
+
 // farewell bounds the call that takes a worker off the list when it stops.
 const farewell = 500 * time.Millisecond
 
@@ -20,8 +24,11 @@ func (e *Engine) announce(hard context.Context) {
 	l := e.presenceLoop
 	host, _ := os.Hostname() // unknown is empty
 	since := e.config.Clock.Now()
-	for {
+	for first := true; ; first = false {
 		wait := beatIn(l.interval)
+		if first {
+			wait = min(wait, secondBeat)
+		}
 		err := e.beatWorker(hard, host, since)
 		switch {
 		case err == nil:

@@ -55,7 +55,7 @@ func (c *checker) readOutbox(ctx context.Context, s flow.Store) error {
 		for _, entry := range page {
 			onItsWay[entry.Report.ChildJobID] = true
 			if _, known := c.stores[entry.ParentStoreKey]; !known {
-				c.report.add(RuleStore, s.Key, entry.Report.ChildJobID, "its outcome goes to store %q", entry.ParentStoreKey)
+				c.report.add(RuleStore, s.Key, entry.Report.ChildJobID, "its outcome is on the way to store %q, which was not given", entry.ParentStoreKey)
 			}
 		}
 		entries += int64(len(page))

@@ -26,7 +26,9 @@ func (c *checker) checkChildren(ctx context.Context, s flow.Store, page []*drive
 	for key, ids := range parents {
 		store, known := c.stores[key]
 		if !known {
-			c.report.add(RuleStore, s.Key, families[parentRef{key, ids[0]}][0].ID, "its parent is in store %q", key)
+			for _, id := range ids {
+				c.checkOrphans(s, key, families[parentRef{key, id}])
+			}
 			continue
 		}
 		found, err := lookUp(ctx, store, ids)
@@ -40,6 +42,19 @@ func (c *checker) checkChildren(ctx context.Context, s flow.Store, page []*drive
 		}
 	}
 	return nil
+}
+
+// checkOrphans looks at children's jobs whose parent is in a store that was not given.
+// One that has ended and has reported needs it no more.
+func (c *checker) checkOrphans(s flow.Store, key string, jobs []*driver.Job) {
+	for _, job := range jobs {
+		switch {
+		case !job.State.Terminal():
+			c.report.add(RuleStore, s.Key, job.ID, "it is %v; its parent %q is in store %q, which was not given", job.State, job.Parent.FlowID, key)
+		case !c.outbox[s.Key][job.ID]: // else the outbox tells
+			c.report.unseen(key).Parents++
+		}
+	}
 }
 
 // checkFamily compares children's jobs in one store with the rows of their parent,

@@ -32,6 +32,7 @@ const (
 	RuleResult = "a recorded result is the child's"
 	// RuleBacklog: the backlog of an outbox is its length.
 	RuleBacklog = "the backlog of the outbox is its length"
-	// RuleStore: every store that a flow names is among those that are checked.
-	RuleStore = "every store that a flow names is known"
+	// RuleStore: every store that an open flow waits for is among those that are checked.
+	// What has ended needs its stores no more: a report only says that it was not compared.
+	RuleStore = "every store that an open flow names is known"
 )

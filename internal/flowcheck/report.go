@@ -2,7 +2,10 @@ package flowcheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Problem is one place where a rule does not hold.
@@ -34,6 +37,21 @@ type Report struct {
 	// Problems are the first thousand, store by store; More is how many others there are.
 	Problems []Problem `json:"problems"`
 	More     int64     `json:"more,omitempty"`
+	// Unseen are the stores that flows name and the check was not given, by key.
+	Unseen []Unseen `json:"unseen,omitempty"`
+}
+
+// Unseen says what could not be compared, for a store was not given. All of it has
+// ended, so nothing waits for that store; where something does, it is a [Problem].
+type Unseen struct {
+	Store    string `json:"store"`
+	Children int64  `json:"children"` // settled children of flows, whose jobs are there
+	Parents  int64  `json:"parents"`  // finished jobs, whose parents are there
+}
+
+func (u Unseen) String() string {
+	return fmt.Sprintf("cannot be checked: store %q is not among those given (%s and %s of it)", u.Store,
+		plural.Of(u.Children, "settled child", "settled children"), plural.Of(u.Parents, "finished job with a parent", "finished jobs with parents"))
 }
 
 // Clean reports whether every rule holds.
@@ -46,10 +64,14 @@ func (r *Report) Idle() bool { return r.Pending == 0 && r.Owed == 0 && r.Outbox 
 // String tells the report's numbers and problems, a line each.
 func (r *Report) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d jobs, %d flows, %d children (%d pending, %d owed), %d outcomes on their way, %d problems",
-		r.Jobs, r.Flows, r.Children, r.Pending, r.Owed, r.Outbox, int64(len(r.Problems))+r.More)
+	fmt.Fprintf(&text, "%s, %s, %s (%d pending, %d owed), %s on the way, %s",
+		plural.Of(r.Jobs, "job", "jobs"), plural.Of(r.Flows, "flow", "flows"), plural.Of(r.Children, "child", "children"),
+		r.Pending, r.Owed, plural.Of(r.Outbox, "outcome", "outcomes"), plural.Of(int64(len(r.Problems))+r.More, "problem", "problems"))
 	for _, p := range r.Problems {
 		text.WriteString("\n  " + p.String())
+	}
+	for _, u := range r.Unseen {
+		text.WriteString("\n  " + u.String())
 	}
 	return text.String()
 }
@@ -60,4 +82,13 @@ func (r *Report) add(rule, store, job, format string, args ...any) {
 		return
 	}
 	r.Problems = append(r.Problems, Problem{Rule: rule, Store: store, Job: job, Detail: fmt.Sprintf(format, args...)})
+}
+
+// unseen returns what is counted of a store that was not given.
+func (r *Report) unseen(store string) *Unseen {
+	at, found := slices.BinarySearchFunc(r.Unseen, store, func(u Unseen, key string) int { return strings.Compare(u.Store, key) })
+	if !found {
+		r.Unseen = slices.Insert(r.Unseen, at, Unseen{Store: store})
+	}
+	return &r.Unseen[at]
 }

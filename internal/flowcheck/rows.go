@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidmq/braid/driver"
 	"github.com/braidmq/braid/internal/flow"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // checkFlow looks at a parent and its rows.
@@ -77,7 +78,7 @@ func (c *checker) checkRows(ctx context.Context, s flow.Store, parent *driver.Jo
 	for key, rows := range byStore {
 		store, known := c.stores[key]
 		if !known {
-			c.report.add(RuleStore, s.Key, parent.ID, "it has %d children in store %q", len(rows), key)
+			c.checkUnseen(s, parent, key, rows)
 			continue
 		}
 		ids := make([]string, len(rows))
@@ -93,6 +94,24 @@ func (c *checker) checkRows(ctx context.Context, s flow.Store, parent *driver.Jo
 		}
 	}
 	return nil
+}
+
+// checkUnseen looks at rows whose jobs are in a store that was not given. Those that
+// are settled, and owe nothing, are as good without it.
+func (c *checker) checkUnseen(s flow.Store, parent *driver.Job, key string, rows []*driver.Child) {
+	open := 0
+	for _, row := range rows {
+		if row.Status == driver.ChildPending || !row.Cascaded {
+			open++
+		}
+	}
+	if open > 0 {
+		c.report.add(RuleStore, s.Key, parent.ID, "%s not settled yet, or not told of it, in store %q, which was not given",
+			plural.Of(open, "child is", "children are"), key)
+	}
+	if settled := len(rows) - open; settled > 0 {
+		c.report.unseen(key).Children += int64(settled)
+	}
 }
 
 // checkRow compares a row with the child's job, nil if that is not there.

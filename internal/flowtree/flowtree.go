@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidmq/braid"
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // Node is a job of the tree.
@@ -162,7 +163,7 @@ func (r *reader) waits(ctx context.Context, child braid.ChildInfo, job *braid.Jo
 	case braid.Delayed:
 		text := "delayed until " + job.RunAt.Format(time.RFC3339)
 		if job.AttemptsMade > 0 {
-			text += fmt.Sprintf(", after %d of %d attempts", job.AttemptsMade, job.AttemptsMax)
+			text += fmt.Sprintf(", after %d of %s", job.AttemptsMade, plural.Of(job.AttemptsMax, "attempt", "attempts"))
 		}
 		return text, nil
 	case braid.Active:

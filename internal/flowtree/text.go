@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/braidmq/braid/internal/plural"
 )
 
 // WriteText writes the tree for people.
@@ -67,7 +69,7 @@ func (n *Node) counts() string {
 			parts = append(parts, fmt.Sprintf("%d %s", part.number, part.what))
 		}
 	}
-	text := fmt.Sprintf("%d children", f.Total())
+	text := plural.Of(f.Total(), "child", "children")
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}

@@ -66,7 +66,7 @@ func (s *scheduleSweep) run(ctx context.Context) error {
 				continue
 			}
 			failed[schedule.Key] = err
-			if errors.Is(err, driver.ErrInvalid) || errors.Is(err, errNeverAgain) {
+			if errors.Is(err, driver.ErrInvalid) || errors.Is(err, errNeverAgain) || errors.Is(err, errDamaged) {
 				continue // the schedule's own fault, not the store's
 			}
 			if inARow++; inARow >= ticksUntilOutage {
@@ -89,8 +89,14 @@ func (s *scheduleSweep) run(ctx context.Context) error {
 // it could not advance.
 var errNeverAgain = errors.New("braid: the cron expression never matches again; change or remove the schedule")
 
+// errDamaged is why a schedule that the store could not read is not fired.
+var errDamaged = errors.New("braid: the stored schedule is damaged; declare it again, or remove it")
+
 // fire enqueues the job of a schedule's slot and advances it.
 func (s *scheduleSweep) fire(ctx context.Context, schedule *driver.Schedule) error {
+	if schedule.Damaged {
+		return errDamaged
+	}
 	now := s.m.cfg.Now()
 	next, ok, err := cron.NextSlot(*schedule, schedule.NextRunAt, now)
 	if err != nil {

@@ -2,12 +2,29 @@
 -- those that nobody else is at, and of those what fits into $9 bytes; $10 lets the first
 -- one pass whatever its size. A last row without id tells that candidates are left.
 --
+-- Candidates are those of the names $2 in ranges of priorities $11 to $12, those of the names
+-- $13 and priorities $14 whose seq is at least $15, and those of the ids $16.
+--
 -- Rows are looked up again by where they lie, which is quicker than by id; one that has
 -- moved meanwhile was claimed by another, and is no candidate any more.
 WITH candidates AS MATERIALIZED (
-  SELECT c.* FROM unnest($2::text[]) AS n (name) CROSS JOIN LATERAL (
-    SELECT ctid AS at, id, priority, seq FROM @jobs WHERE state = 1 AND queue = $1::text AND name = n.name
-    ORDER BY priority DESC, seq LIMIT $4::int
+  SELECT c.* FROM (
+    SELECT r.* FROM unnest($2::text[], $11::int[], $12::int[]) AS n (name, low, high) CROSS JOIN LATERAL (
+      SELECT ctid AS at, id, priority, seq FROM @jobs
+      WHERE state = 1 AND queue = $1::text AND name = n.name AND priority BETWEEN n.low AND n.high
+      ORDER BY priority DESC, seq LIMIT $4::int
+    ) AS r
+    UNION ALL
+    SELECT r.* FROM unnest($13::text[], $14::int[], $15::bigint[]) AS n (name, priority, seq) CROSS JOIN LATERAL (
+      SELECT ctid AS at, id, priority, seq FROM @jobs
+      WHERE state = 1 AND queue = $1::text AND name = n.name AND priority = n.priority AND seq >= n.seq
+      ORDER BY seq LIMIT $4::int
+    ) AS r
+    UNION ALL
+    SELECT j.ctid, j.id, j.priority, j.seq FROM @jobs j
+    WHERE j.id = ANY($16::text[]) AND j.state + 0 = 1
+      AND EXISTS (SELECT 1 FROM unnest($13::text[], $14::int[], $15::bigint[]) AS n (name, priority, seq)
+        WHERE n.name = j.name AND n.priority = j.priority AND j.seq < n.seq)
   ) AS c
   WHERE NOT EXISTS (SELECT 1 FROM @paused WHERE queue = $1::text)
   ORDER BY c.priority DESC, c.seq LIMIT $4::int

@@ -1,1 +1,1 @@
-SELECT nextval(@'ids');
+SELECT nextval(@'ids') FROM generate_series(1, $1::int);

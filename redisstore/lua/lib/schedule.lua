@@ -8,14 +8,18 @@
 local SCHEDULE_FORMAT = '>c8BHc0Hc0'
 
 -- get_schedule returns a schedule as a table, or nil: key, next, skip, last, cadence,
--- rest.
+-- rest. A damaged one is at no slot and of no cadence, so that it can only be replaced or
+-- removed.
 local function get_schedule(key)
   local packed = redis.call('GET', SCHEDULE .. key)
   if not packed then
     return nil
   end
-  local schedule, at = { key = key }
-  schedule.next, schedule.skip, schedule.last, schedule.cadence, at = struct.unpack(SCHEDULE_FORMAT, packed)
+  local whole, next, skip, last, cadence, at = pcall(struct.unpack, SCHEDULE_FORMAT, packed)
+  if not whole then
+    return { key = key, next = '', skip = 0, last = '', cadence = '', rest = '' }
+  end
+  local schedule = { key = key, next = next, skip = skip, last = last, cadence = cadence }
   schedule.rest = string.sub(packed, at)
   return schedule
 end

@@ -21,6 +21,9 @@ local function schedule_page(keys, bytes_left, more)
         end
         reply[#reply + 1] = page[i]
         reply[#reply + 1] = schedule
+        if #schedule < 8 then -- damaged, and with it the slot by which the due ones are paged
+          zrem(DUE, page[i])
+        end
       else
         zrem(SCHEDULES, page[i])
         zrem(DUE, page[i])
