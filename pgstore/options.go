@@ -122,8 +122,9 @@ func WithDeleteFinished() Option {
 }
 
 // WithoutListen keeps no connection for LISTEN, as where only a transaction pooler is
-// at hand. Workers of the same process are woken all the same; work from elsewhere is
-// found by polling.
+// at hand. Workers are woken at once by what the same process enqueues, unless it is in a
+// transaction of the caller's, whose commit nobody tells the store of. That, and work from
+// elsewhere, is found by polling, within a few seconds.
 func WithoutListen() Option {
 	return func(s *settings) error {
 		s.noListen = true
