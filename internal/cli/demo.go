@@ -11,7 +11,12 @@ import (
 	"github.com/braidmq/braid/internal/storeurl"
 )
 
-const demoHelp = `demo runs a flow: its parent lists the regular files below DIR (the current folder, if
+const demoHelp = `With --live, demo runs an imaginary shop until Ctrl-C, for the dashboard to show and for you
+to operate on: queues, schedules, a flow, handlers that fail now and then, jobs that wait.
+Its queues are demo/email, demo/billing and so on. Ctrl-C closes it and clears its jobs away;
+so does opening and closing it once more after it was killed.
+
+Otherwise demo runs a flow: its parent lists the regular files below DIR (the current folder, if
 none is given) and hands out a child job for each; when all have finished it collects
 their results into a report. Symbolic links are not followed. Each child reads its file:
 SHA-256, size, lines, kind of content. --child-store puts the children into another store
@@ -47,15 +52,27 @@ func newDemo() *cobra.Command {
 		childStore  string
 		concurrency int
 		asJSON      bool
+		live        bool
+		rate        int
 	)
 	cmd := &cobra.Command{
 		Use:   "demo [DIR]",
-		Short: "Look at every file of a folder with a job each, and report",
+		Short: "Look at every file of a folder with a job each; or, with --live, run a shop",
 		Long:  demoHelp,
 		Example: `  braid demo
-  braid demo --json /usr/share | jq .duplicates`,
+  braid demo --json /usr/share | jq .duplicates
+  braid demo --live`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := demoStore(cmd, store); err != nil {
+				return err
+			}
+			if live {
+				return runShop(cmd, args, store, rate)
+			}
+			if cmd.Flags().Changed("rate") {
+				return usagef("--rate is how many orders come to the shop of --live; give --live, too")
+			}
 			if err := atLeast("concurrency", concurrency, 1); err != nil {
 				return err
 			}
@@ -71,6 +88,8 @@ func newDemo() *cobra.Command {
 	flags.StringVar(&childStore, "child-store", "", "`URL` of another store, for the jobs of the files")
 	flags.IntVar(&concurrency, "concurrency", 4*runtime.GOMAXPROCS(0), "how many files are read at once")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	flags.BoolVar(&live, "live", false, "run a shop until Ctrl-C")
+	flags.IntVar(&rate, "rate", 1, "how many orders per second come to the shop")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/braidmq/braid/httpapi"
 	"github.com/braidmq/braid/internal/demo"
 	"github.com/braidmq/braid/internal/plural"
+	"github.com/braidmq/braid/internal/shop"
 )
 
 // finding is one thing that the doctor looked at.
@@ -174,7 +175,7 @@ func (d *doctor) unclaimed(queues httpapi.Queues) error {
 	for _, q := range queues.Queues {
 		if left := q.Counts.Waiting + q.Counts.Delayed; left > 0 && !worked[q.Name] {
 			advice := "start one"
-			if strings.HasPrefix(q.Name, demo.QueuePrefix) {
+			if strings.HasPrefix(q.Name, demo.QueuePrefix) && !worked[shop.Billing] { // an open shop has a queue that nobody works on
 				advice = "a braid demo that was killed left them; braid jobs cancel --queue " + q.Name + " clears them"
 			}
 			d.found("unclaimed", "warn", "queue %q: no worker that is alive works on it (waiting or delayed jobs: %d); %s", q.Name, left, advice)
