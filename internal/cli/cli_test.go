@@ -50,11 +50,17 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		{[]string{"help", "dmeo"}, `braid: unknown command "dmeo"; use bench, completion, demo, doctor, enqueue, flow, help, jobs, migrate, queues, schedules, server, top, version, why or workers`},
 		{[]string{"help", "demo", "x"}, `braid: "braid demo" has no command "x"`},
 		{[]string{"--jsn"}, `braid: unknown flag: --jsn; the flags of braid are --help and --version`},
-		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
-		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json and --store`},
+		{[]string{"demo", "--jsn"}, `braid: unknown flag: --jsn; the flags of braid demo are --child-store, --concurrency, --help, --json, --live, --rate and --store`},
+		{[]string{"demo", "-x"}, `braid: unknown shorthand flag: 'x' in -x; the flags of braid demo are --child-store, --concurrency, --help, --json, --live, --rate and --store`},
 		{[]string{"demo", "a", "b"}, `braid: unexpected argument "b"; the command is braid demo [DIR] [flags]`},
 		{[]string{"demo", "--concurrency", "0"}, `braid: invalid --concurrency 0: use 1 or more`},
 		{[]string{"demo", "--store", "mongo://ann:secret@db"}, `braid: invalid store "mongo://ann:xxxxx@db": has an unknown scheme; use ` + storeExamples()},
+		{[]string{"demo", "--store", "http://127.0.0.1:8080"}, `braid: --store http://127.0.0.1:8080 names a server, and a demo runs its jobs itself; write --store with the store of that server, such as --store ` + defaultStore()},
+		{[]string{"demo", "--live", "."}, `braid: --live runs a shop, which takes no folder; leave "." out`},
+		{[]string{"demo", "--live", "--json"}, `braid: --json is for the demo over a folder; leave it or --live out`},
+		{[]string{"demo", "--live", "--rate", "0"}, `braid: invalid --rate 0: use 1 to 100`},
+		{[]string{"demo", "--live", "--store", "memory:"}, `braid: --live on a memory store would be seen by nobody; use a store that processes share, such as ` + defaultStore()},
+		{[]string{"demo", "--rate", "2"}, `braid: --rate is how many orders come to the shop of --live; give --live, too`},
 		{[]string{"demo", "--child-store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples()},
 		{[]string{"flow"}, `braid: no flow is named; the command is braid flow ID [flags]`},
 		{[]string{"flow", "a", "b"}, `braid: unexpected argument "b"; the command is braid flow ID [flags]`},
@@ -69,6 +75,14 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		if code != exitUsage || stdout != "" || stderr != test.want+"\n" {
 			t.Errorf("braid %s: exit code %d\nstdout: %s\nstderr: %s\nwant:   %s", strings.Join(test.args, " "), code, stdout, stderr, test.want)
 		}
+	}
+}
+
+func TestADemoIsNotSentToTheServerOfTheEnvironment(t *testing.T) {
+	t.Setenv(storeVariable, "http://ann:secret@127.0.0.1:8080")
+	want := "braid: BRAID_STORE=http://ann:xxxxx@127.0.0.1:8080 names a server, and a demo runs its jobs itself; write --store with the store of that server, such as --store " + defaultStore() + "\n"
+	if code, _, stderr := run(t, t.Context(), "demo"); code != exitUsage || stderr != want {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
 

@@ -39,7 +39,7 @@ const (
 func Run(ctx context.Context, options Options) error {
 	client := braid.NewClient(options.Store, braid.WithLogger(options.Logger))
 	defer client.Close()
-	s := &shop{client: client, rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+	s := &shop{client: client}
 
 	worker := braid.NewWorker(client, braid.WorkerOptions{
 		Queues:        map[string]int{Email: 8, Billing: 4, Webhooks: 8, Images: 4, Newsletter: 6},
@@ -75,10 +75,7 @@ func Run(ctx context.Context, options Options) error {
 }
 
 // shop is one that is open.
-type shop struct {
-	client *braid.Client
-	rand   *rand.Rand // of the goroutine that trades
-}
+type shop struct{ client *braid.Client }
 
 // open stores what there is to see from the beginning: schedules, a declined card, jobs
 // that nobody takes up, and one that is due later.
@@ -136,10 +133,10 @@ func (s *shop) trade(ctx context.Context, interval time.Duration) error {
 
 // order enqueues what an order brings about, except in queues that are crowded.
 func (s *shop) order(ctx context.Context, number int, crowded map[string]bool) error {
-	who := customers[s.rand.IntN(len(customers))]
+	who := customers[rand.IntN(len(customers))]
 	placed := order{Number: number, Customer: who}
 	card := goodCard
-	if s.rand.IntN(12) == 0 {
+	if rand.IntN(12) == 0 {
 		card = declinedCard
 	}
 	var requests []braid.Request
@@ -149,11 +146,11 @@ func (s *shop) order(ctx context.Context, number int, crowded map[string]bool) e
 		}
 	}
 	about := braid.Metadata(map[string]string{"customer": who})
-	add(Billing, chargeCard.Request(charge{Order: number, Card: card, Cents: 500 + s.rand.IntN(30_000)}, about))
+	add(Billing, chargeCard.Request(charge{Order: number, Card: card, Cents: 500 + rand.IntN(30_000)}, about))
 	add(Email, sendReceipt.Request(receipt{To: who + "@example.com", Order: number}, about))
 	add(Webhooks, deliverWebhook.Request(webhook{URL: "https://" + who + ".example/hooks", Order: number}, about))
 	if number%3 == 0 {
-		add(Images, resizeImage.Request(image{Path: fmt.Sprintf("products/%05d.jpg", s.rand.IntN(99_999)), Widths: []int{160, 640, 1280}}))
+		add(Images, resizeImage.Request(image{Path: fmt.Sprintf("products/%05d.jpg", rand.IntN(99_999)), Widths: []int{160, 640, 1280}}))
 	}
 	if number%5 == 0 {
 		add(Email, askForReview.Request(placed, about, braid.In(10*time.Minute)))
