@@ -29,21 +29,29 @@ func upload(t *testing.T, server *httptest.Server, length int, part string) net.
 }
 
 // answered reads the answer to what was sent over a connection.
-func answered(t *testing.T, conn net.Conn) (*http.Response, Error) {
+func answered(t *testing.T, conn net.Conn) (reply, Error) {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	var reply ErrorReply
-	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
+	var failure ErrorReply
+	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil {
 		t.Fatal(err)
 	}
-	if reply.Error == nil {
-		return response, Error{}
+	got := reply{response.StatusCode, response.Header, response.Close}
+	if failure.Error == nil {
+		return got, Error{}
 	}
-	return response, *reply.Error
+	return got, *failure.Error
+}
+
+// reply is what came before the body of an answer.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Close      bool // the connection is not kept
 }
 
 // holding waits until requests hold so much of the budget.
@@ -173,7 +181,8 @@ func TestACompressedBodyIsRefused(t *testing.T) {
 
 func TestADrainedServerDoesNotWaitForSlowCallers(t *testing.T) {
 	b := newBench(t)
-	b.enqueue(NewJob{Name: "a", ID: "long", Payload: json.RawMessage(`"` + strings.Repeat("x", 30<<20) + `"`)})
+	b.enqueue(NewJob{Name: "a", ID: "long", Payload: json.RawMessage(`"` + strings.Repeat("x", 16<<20) + `"`)})
+	held := counted(int64(len(b.do("GET", "/api/v1/jobs/long", nil).body)))
 	var underWay counter
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		underWay.add(1)
@@ -190,7 +199,7 @@ func TestADrainedServerDoesNotWaitForSlowCallers(t *testing.T) {
 	if _, err := fmt.Fprint(reader, "GET /api/v1/jobs/long HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	b.holding(counted(int64(len(b.do("GET", "/api/v1/jobs/long", nil).body)))) // the reply has begun, and nobody reads it
+	b.holding(held) // the reply has begun, and nobody reads it
 	underWay.await(t, 2)
 	began := time.Now()
 	b.api.Drain()

@@ -348,8 +348,7 @@ func (l *heads) walk(key headKey, head *head) {
 	default:
 		head.long = true
 		wake = len(strays) > 0
-		strays = append(strays, head.late...)
-		head.strays, head.late = strays, nil
+		head.strays, head.late = slices.Concat(strays, head.late), nil
 	}
 	l.mu.Unlock()
 	if wake {
