@@ -103,6 +103,9 @@ func Redact(raw string) string {
 		}
 		return scheme + ":" + hidden
 	}
+	if u.Scheme == "" && strings.ContainsAny(raw, "@=") {
+		return hidden // something else that logs in, or a URL with a typo
+	}
 	if strings.Contains(u.Opaque, "@") {
 		u.Opaque = hidden
 	}

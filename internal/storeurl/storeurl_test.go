@@ -112,6 +112,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"mongo://ann:hunter2 %zz@db":             "mongo:xxxxx",
 		"hunter2@%zz":                            "xxxxx",
 		"mongo://db":                             "mongo://db",
+		"postgres//user:secret@host/db":          "xxxxx",
+		"host=h user=u password=secret":          "xxxxx",
 	} {
 		if got := Redact(raw); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)
