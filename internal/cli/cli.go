@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,27 +41,54 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	var usage *usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
+	}
+	if !errors.Is(err, errInterrupted) {
+		fmt.Fprintln(stderr, "braid: "+errorText(err))
+	}
+	return exitCode(err)
+}
+
+// exitCode is that of a command which ended with an error.
+func exitCode(err error) int {
+	var (
+		usage   *usageError
+		invalid *driver.InvalidError
+		refusal *httpapi.Error
+	)
+	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case errors.As(err, &usage) || errors.As(err, &invalid) || errors.As(err, &refusal) && refusal.Code == httpapi.CodeInvalid:
+		return exitUsage
 	}
+	return exitFailure
+}
+
+// errorText is what people are told of an error, without the program's name in front.
+func errorText(err error) string {
 	text := err.Error()
 	var refusal *httpapi.Error
 	if errors.As(err, &refusal) { // its code is for programs
 		text = strings.ReplaceAll(plain(strings.Replace(text, refusal.Error(), refusal.Message, 1)), "braid: braid: ", "braid: ")
 	}
-	if !strings.HasPrefix(text, "braid: ") {
-		text = "braid: " + text
-	}
-	fmt.Fprintln(stderr, text)
-	var invalid *driver.InvalidError
-	if errors.As(err, &usage) || errors.As(err, &invalid) || errors.As(err, &refusal) && refusal.Code == httpapi.CodeInvalid {
-		return exitUsage
-	}
-	return exitFailure
+	return withoutPasswords(strings.TrimPrefix(text, "braid: "))
+}
+
+// login matches the part of a URL that logs in; the password may have any sign in it.
+var login = regexp.MustCompile(`(://[^\s"/@:]*):([^\s"]*)@`)
+
+// withoutPasswords hides what a URL in an error has for a password, wherever on the
+// command line it was written. The examples' password is the word itself.
+func withoutPasswords(text string) string {
+	return login.ReplaceAllStringFunc(text, func(match string) string {
+		parts := login.FindStringSubmatch(match)
+		if parts[2] == "password" {
+			return match
+		}
+		return parts[1] + ":xxxxx@"
+	})
 }
 
 // errInterrupted ends a command that was interrupted and has said so.
@@ -78,8 +106,8 @@ Where a command takes --store, these URLs name a store:
 
 ` + aboutDefaultStore() + `
 
-demo, flow and server use it unless told otherwise; bench measures memory:. Commands that
-look and operate also take the URL of a braid server there. Without it they use
+demo, flow and server open a store themselves: that of --store, or the default one; bench
+measures memory:. Commands that look and operate also take the URL of a braid server there. Without it they use
 $BRAID_STORE, or a server at ` + defaultServer + `, or, if nothing listens there,
 the default store. A server's token is read from $BRAID_TOKEN.
 

@@ -69,6 +69,11 @@ func TestWhatDoesNotExistIsRefusedWithWhatDoes(t *testing.T) {
 		{[]string{"bench", "--keep", "some"}, `braid: invalid --keep "some": use all or none`},
 		{[]string{"bench", "--payload", "1"}, `braid: invalid --payload 1: use 2 or more`},
 		{[]string{"bench", "--store", "x"}, `braid: invalid store "x": has no scheme; use ` + storeExamples()},
+		{[]string{"jobs", "get", ""}, `braid: a job is named by an empty text; the command is braid jobs get ID [flags]`},
+		{[]string{"why", ""}, `braid: a job is named by an empty text; the command is braid why ID [flags]`},
+		{[]string{"enqueue", "n", "@/dev/zero"}, `braid: invalid payload "@/dev/zero": is longer than 64 MiB; keep what is large elsewhere, and enqueue where it is`},
+		{[]string{"enqueue", "n", "--dedupe-window", "1m"}, `braid: --dedupe-window is how long a key holds; give --dedupe-key, too, or leave it out`},
+		{[]string{"enqueue", "n", "--metadata", "a=1", "--metadata", "a=2"}, `braid: invalid --metadata "a=2": the key is given twice; write it once`},
 		{[]string{"version", "x"}, `braid: unexpected argument "x"; the command is braid version [flags]`},
 	} {
 		code, stdout, stderr := run(t, t.Context(), test.args...)
@@ -83,6 +88,22 @@ func TestADemoIsNotSentToTheServerOfTheEnvironment(t *testing.T) {
 	want := "braid: BRAID_STORE=http://ann:xxxxx@127.0.0.1:8080 names a server, and a demo runs its jobs itself; write --store with the store of that server, such as --store " + defaultStore() + "\n"
 	if code, _, stderr := run(t, t.Context(), "demo"); code != exitUsage || stderr != want {
 		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}
+
+func TestErrorsNeverShowAPassword(t *testing.T) {
+	const url = "postgres://ann:hun/ter2@db/x"
+	for _, args := range [][]string{
+		{url}, {"queues", url}, {"jobs", "list", url}, {"jobs", "list", "--store", url}, {"jobs", "list", "--limit", url}, {"--store" + url},
+		{"jobs", "list", "--store", "postgres//ann:hunter2@db/x"}, {"jobs", "list", "--store", "host=db password=hunter2"},
+		{"jobs", "list", "--store", "http://ann:hunter2@127.0.0.1:1"}, {"jobs", "list", "--store", "http://ann:hunter2@127.0.0.1:1%zz"},
+		{"server", "--store", "a=" + url}, {"demo", "--store", "http://ann:hunter2@db"}, {"migrate", "up", "--store", url},
+		{"bench", "--store", url}, {"flow", "f", "--with", url}, {"doctor", "--deep", "--store", "memory:", "--with", "a=" + url},
+	} {
+		code, _, stderr := run(t, t.Context(), args...)
+		if code == exitOK || strings.Contains(stderr, "ter2") {
+			t.Errorf("braid %q: exit code %d, %s", args, code, stderr)
+		}
 	}
 }
 

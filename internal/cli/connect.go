@@ -53,16 +53,22 @@ func isServer(url string) bool {
 	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }
 
+// resolve settles on a URL, if none was given.
+func (t *target) resolve(ctx context.Context) {
+	t.url = t.address()
+	if t.url == "" {
+		t.url = defaultServer
+		if t.name == "" && !listens(ctx, t.url) {
+			t.url = defaultStore()
+		}
+	}
+}
+
 // connect returns a client of the API: of a server, or, for the URL of a store, of an
 // API in this process. The caller calls close.
 func (t *target) connect(ctx context.Context) (client *apiclient.Client, close func(), err error) {
-	url := t.address()
-	if url == "" {
-		url = defaultServer
-		if t.name == "" && !listens(ctx, url) {
-			url = defaultStore()
-		}
-	}
+	t.resolve(ctx)
+	url := t.url
 	if isServer(url) {
 		client, err := apiclient.New(url, os.Getenv(tokenVariable), t.name)
 		if err != nil {

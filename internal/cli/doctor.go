@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/braidmq/braid/internal/demo"
 	"github.com/braidmq/braid/internal/plural"
 	"github.com/braidmq/braid/internal/shop"
+	"github.com/braidmq/braid/internal/storeurl"
 )
 
 // finding is one thing that the doctor looked at.
@@ -47,29 +49,46 @@ The exit code is 1 if something is bad; warnings do not count.`,
 				return usagef("--with goes with --deep; leave it out")
 			}
 			at.warns = true
-			return at.with(cmd, func(s *session) error {
-				d := &doctor{session: s}
-				if err := d.examine(); err != nil {
-					return err
-				}
-				err := s.print(d.findings, func() error {
-					for _, f := range d.findings {
-						fmt.Fprintf(s.out, "%-4s  %-8s  %s\n", f.Level, f.Check, plain(f.Text))
-					}
-					return nil
-				})
-				if err == nil && d.bad > 0 {
-					return fmt.Errorf("braid: the store is not healthy: %d of %s %s bad", d.bad,
-						plural.Of(len(d.findings), "check", "checks"), plural.Word(d.bad, "is", "are"))
-				}
-				return err
-			})
+			return consult(cmd, &at)
 		},
 	}
 	at.addFlags(cmd)
 	cmd.Flags().BoolVar(&deep, "deep", false, "read every job and flow, and check that they agree")
 	cmd.Flags().StringArrayVar(&others, "with", nil, "with --deep: `NAME=URL` of another store of the program; may be repeated")
 	return cmd
+}
+
+// consult examines what at names, and reports. A store that does not answer is a
+// finding, too.
+func consult(cmd *cobra.Command, at *target) error {
+	d := &doctor{session: &session{out: cmd.OutOrStdout(), asJSON: at.asJSON}}
+	err := at.with(cmd, func(s *session) error {
+		d.session = s
+		return d.examine()
+	})
+	if err != nil {
+		var refusal *httpapi.Error
+		if exitCode(err) == exitUsage || errors.As(err, &refusal) && refusal.Code != httpapi.CodeUnavailable || cmd.Context().Err() != nil {
+			return err
+		}
+		where, _, _ := strings.Cut(storeurl.Redact(at.url), "?")
+		advice := ""
+		if refusal != nil && isServer(at.url) {
+			advice = " (the server's log tells why)"
+		}
+		d.found("store", "bad", "%s: %s%s", where, errorText(err), advice)
+	}
+	err = d.print(d.findings, func() error {
+		for _, f := range d.findings {
+			fmt.Fprintf(d.out, "%-4s  %-9s  %s\n", f.Level, f.Check, plain(f.Text))
+		}
+		return nil
+	})
+	if err == nil && d.bad > 0 {
+		return fmt.Errorf("braid: the store is not healthy: %d of %s %s bad", d.bad,
+			plural.Of(len(d.findings), "check", "checks"), plural.Word(d.bad, "is", "are"))
+	}
+	return err
 }
 
 type doctor struct {

@@ -38,3 +38,20 @@ func TestADeepLookNeedsTheStoreItself(t *testing.T) {
 		}
 	}
 }
+
+func TestAStoreThatDoesNotAnswerIsAFinding(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://ann:hunter2@127.0.0.1:1":    "bad   store      redis://ann:xxxxx@127.0.0.1:1: ",
+		"postgres://ann:hunter2@127.0.0.1:1": "bad   store      postgres://ann:xxxxx@127.0.0.1:1: ",
+		"http://ann:hunter2@127.0.0.1:1":     "bad   store      http://ann:xxxxx@127.0.0.1:1: the server cannot be reached",
+	} {
+		code, stdout, stderr := run(t, t.Context(), "doctor", "--store", url)
+		if code != exitFailure || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "refused") ||
+			stderr != "braid: the store is not healthy: 1 of 1 check is bad\n" || strings.Contains(stdout, "hunter2") {
+			t.Errorf("doctor --store %s: exit code %d\n%s\n%s", url, code, stdout, stderr)
+		}
+	}
+	if code, stdout, _ := run(t, t.Context(), "doctor", "--store", "mongo://db"); code != exitUsage || stdout != "" {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+}

@@ -57,6 +57,9 @@ job's id, and a note.`,
 				ms := timeout.Milliseconds()
 				job.TimeoutMs = &ms
 			}
+			if key == "" && cmd.Flags().Changed("dedupe-window") {
+				return usagef("--dedupe-window is how long a key holds; give --dedupe-key, too, or leave it out")
+			}
 			if key != "" {
 				job.Dedupe = &httpapi.Dedupe{Key: key}
 				if window > 0 {

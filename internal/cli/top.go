@@ -56,7 +56,9 @@ and with --once or --json, it looks once.`,
 type topLook struct {
 	httpapi.Queues
 	httpapi.Workers
-	httpapi.Stats // of the last whole minute
+	httpapi.Stats // of the last whole minute, and of the one that goes on
+	since         time.Time
+	until         time.Time
 }
 
 func lookTop(ctx context.Context, s *session) (topLook, error) {
@@ -67,9 +69,11 @@ func lookTop(ctx context.Context, s *session) (topLook, error) {
 	if err := s.Get(ctx, "workers", nil, &look.Workers); err != nil {
 		return look, err
 	}
-	minute := time.Now().UTC().Truncate(time.Minute)
+	look.until = time.Now()
+	minute := look.until.Truncate(time.Minute)
+	look.since = minute.Add(-time.Minute)
 	return look, s.Get(ctx, "stats", url.Values{
-		"from": {minute.Add(-time.Minute).Format(time.RFC3339)}, "to": {minute.Format(time.RFC3339)},
+		"from": {look.since.UTC().Format(time.RFC3339)}, "to": {minute.Add(time.Minute).UTC().Format(time.RFC3339)},
 	}, &look.Stats)
 }
 
@@ -107,7 +111,7 @@ func watchTop(s *session, interval time.Duration) error {
 
 // writeTop prints what the workers did, and the busiest queues first, with their changes.
 func writeTop(w io.Writer, look topLook, before *topLook, interval time.Duration) error {
-	if _, err := fmt.Fprintf(w, "%s\n%s\n\n", workersLine(look.Workers.Workers), statsLine(look.Stats.Stats)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s\n%s\n\n", workersLine(look.Workers.Workers), statsLine(look)); err != nil {
 		return err
 	}
 	queues := look.Queues
@@ -154,20 +158,20 @@ func workersLine(workers []httpapi.Worker) string {
 	return fmt.Sprintf("workers     %d alive, %d of %s taken", len(workers), inFlight, plural.Of(slots, "slot", "slots"))
 }
 
-func statsLine(stats []httpapi.Stat) string {
+func statsLine(look topLook) string {
 	var runs, failed, runMs, waitMs int64
-	for _, s := range stats {
+	for _, s := range look.Stats.Stats {
 		runs, runMs, waitMs = runs+s.Count, runMs+s.RunMs, waitMs+s.WaitMs
 		if s.Outcome == braid.OutcomeFailed || s.Outcome == braid.OutcomeRetried {
 			failed += s.Count
 		}
 	}
 	if runs == 0 {
-		return "last minute no runs"
+		return "since " + look.since.Format("15:04") + " no runs"
 	}
 	mean := func(sum int64) string { return span(time.Duration(sum/runs) * time.Millisecond) }
-	return fmt.Sprintf("last minute %s (%.1f per second), %d failed; on average %s of run time, after a wait of %s",
-		plural.Of(runs, "run", "runs"), float64(runs)/60, failed, mean(runMs), mean(waitMs))
+	return fmt.Sprintf("since %s %s (%.1f per second), %d failed; on average %s of run time, after a wait of %s", look.since.Format("15:04"),
+		plural.Of(runs, "run", "runs"), float64(runs)/look.until.Sub(look.since).Seconds(), failed, mean(runMs), mean(waitMs))
 }
 
 // changed tells a number, and its change.

@@ -80,6 +80,10 @@ func atLeast(flag string, value, least int) error {
 func storeForms() string {
 	var text strings.Builder
 	for _, form := range storeurl.Forms() {
+		if len(form.Example) > 12 {
+			fmt.Fprintf(&text, "  %s\n  %-12s %s\n", form.Example, "", form.About)
+			continue
+		}
 		fmt.Fprintf(&text, "  %-12s %s\n", form.Example, form.About)
 	}
 	return strings.TrimSuffix(text.String(), "\n")

@@ -26,8 +26,9 @@ func TestWorkersAreShown(t *testing.T) {
 	}
 }
 
-func TestTopTellsOfTheLastMinute(t *testing.T) {
-	look := topLook{}
+func TestTopTellsOfTheLastMinutes(t *testing.T) {
+	since := time.Date(2026, 8, 1, 12, 30, 0, 0, time.UTC)
+	look := topLook{since: since, until: since.Add(80 * time.Second)}
 	look.Workers.Workers = []httpapi.Worker{{Queues: []httpapi.WorkerQueue{{Slots: 10, InFlight: 2}, {Slots: 5, InFlight: 1}}}}
 	look.Stats.Stats = []httpapi.Stat{
 		{Outcome: braid.OutcomeCompleted, Count: 90, RunMs: 9000, WaitMs: 180},
@@ -38,7 +39,7 @@ func TestTopTellsOfTheLastMinute(t *testing.T) {
 	if err := writeTop(&out, look, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	want := "workers     1 alive, 3 of 15 slots taken\nlast minute 120 runs (2.0 per second), 30 failed; on average 100ms of run time, after a wait of 2ms\n"
+	want := "workers     1 alive, 3 of 15 slots taken\nsince 12:30 120 runs (1.5 per second), 30 failed; on average 100ms of run time, after a wait of 2ms\n"
 	if got := out.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s", got)
 	}

@@ -48,6 +48,10 @@ func inspect(ctx context.Context, f file) (facts, error) {
 	}
 	found, err := read(ctx, in)
 	if err != nil {
+		var named *fs.PathError
+		if errors.As(err, &named) { // it tells the path itself
+			return facts{}, err
+		}
 		return facts{}, fmt.Errorf("read %v: %w", f.Path, err)
 	}
 	return found, nil

@@ -38,6 +38,9 @@ func OpenMigrator(ctx context.Context, raw string) (Migrator, error) {
 		}
 		return sqlitestore.OpenMigrations(path)
 	case "postgres", "postgresql":
+		if err := checkServer(raw); err != nil {
+			return nil, err
+		}
 		m, err := pgstore.OpenMigrations(ctx, strings.ToLower(scheme)+":"+rest)
 		if err != nil {
 			return nil, err

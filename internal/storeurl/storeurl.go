@@ -4,6 +4,7 @@ package storeurl
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -74,14 +75,24 @@ func OpenLogged(ctx context.Context, raw string, logger *slog.Logger) (driver.St
 		}
 		return openSQLite(raw, path, logger)
 	case "postgres", "postgresql":
+		if err := checkServer(raw); err != nil {
+			return nil, err
+		}
 		store, err := pgstore.Open(ctx, strings.ToLower(scheme)+":"+rest, pgstore.WithLogger(logger))
 		if err != nil {
 			return nil, err
 		}
 		return store, nil
 	case "redis", "rediss", "unix":
+		if err := checkServer(raw); err != nil {
+			return nil, err
+		}
 		redis.SetLogger(redisLog{logger})
 		store, err := redisstore.Open(ctx, strings.ToLower(scheme)+":"+rest, redisstore.WithLogger(logger))
+		var invalid *driver.InvalidError
+		if errors.As(err, &invalid) && invalid.Field == "store url" {
+			return nil, refuse(raw, invalid.Reason) // hides more of the URL than the store does
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -91,25 +102,33 @@ func OpenLogged(ctx context.Context, raw string, logger *slog.Logger) (driver.St
 	}
 }
 
+// hidden stands where something secret may have been.
+const hidden = "xxxxx"
+
 // Redact returns the URL without what may be secret: the password, and every
-// parameter whose name speaks of one. What is not a URL is cut to its scheme.
+// parameter whose name speaks of one. What is not a URL, or one with an @ where none
+// belongs, such as behind a / in the password, is cut to its scheme.
 func Redact(raw string) string {
-	const hidden = "xxxxx"
 	u, err := url.Parse(raw)
 	if err != nil {
 		scheme, _, found := strings.Cut(raw, ":")
-		if !found || strings.ContainsAny(scheme, "@/?=") {
+		if !found {
 			return hidden
 		}
-		return scheme + ":" + hidden
+		return cut(scheme)
 	}
-	if u.Scheme == "" && strings.ContainsAny(raw, "@=") {
-		return hidden // something else that logs in, or a URL with a typo
+	switch {
+	case u.Scheme == "":
+		if strings.ContainsAny(raw, "@= ") { // a URL with a slip, or words such as password=…
+			return hidden
+		}
+		return raw
+	case u.Scheme == "sqlite" && u.User == nil: // a path, which may have anything in it
+		return raw
+	case astray(u):
+		return cut(u.Scheme)
 	}
-	if strings.Contains(u.Opaque, "@") {
-		u.Opaque = hidden
-	}
-	parameters := strings.Split(u.RawQuery, "&")
+	parameters := strings.FieldsFunc(u.RawQuery, func(r rune) bool { return r == '&' || r == ';' })
 	for i, parameter := range parameters {
 		name, _, _ := strings.Cut(parameter, "=")
 		if secret(name) {
@@ -118,6 +137,29 @@ func Redact(raw string) string {
 	}
 	u.RawQuery = strings.Join(parameters, "&")
 	return u.Redacted()
+}
+
+// astray reports whether there is an @ where none belongs: most of a password may be in
+// front of it.
+func astray(u *url.URL) bool {
+	return strings.Contains(u.Opaque+u.Path+u.RawQuery+u.Fragment, "@")
+}
+
+// checkServer refuses the URL of a server whose password is not in its place: what is
+// taken for the name of a database, say, is shown in errors and logs.
+func checkServer(raw string) error {
+	if u, err := url.Parse(raw); err == nil && astray(u) {
+		return refuse(raw, "has an @ behind its host; use "+strings.ToLower(u.Scheme)+"://user:password@host/…, with %2F, %3F, %23 and %40 for / ? # and @ of the password")
+	}
+	return nil
+}
+
+// cut is what is shown of a URL that is wrong beyond its scheme.
+func cut(scheme string) string {
+	if strings.ContainsAny(scheme, "@/?= ") {
+		return hidden
+	}
+	return scheme + ":" + hidden
 }
 
 // secret reports whether a parameter of that name may hold a secret.

@@ -112,8 +112,15 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"mongo://ann:hunter2 %zz@db":             "mongo:xxxxx",
 		"hunter2@%zz":                            "xxxxx",
 		"mongo://db":                             "mongo://db",
-		"postgres//user:secret@host/db":          "xxxxx",
-		"host=h user=u password=secret":          "xxxxx",
+		"postgres//ann:hunter2@db/x":             "xxxxx",
+		"host=db user=ann password=hunter2":      "xxxxx",
+		"host=db password=hunter2:x":             "xxxxx",
+		"password hunter2":                       "xxxxx",
+		"mongo:/ann:hunter2@db/x":                "mongo:xxxxx",
+		"mongo://ann:1/hunter2@db/x":             "mongo:xxxxx",
+		"mongo://ann:1#hunter2@db/x":             "mongo:xxxxx",
+		"mongo://ann:1?hunter2@db/x":             "mongo:xxxxx",
+		"mongo://db/x?a=1;password=hunter2":      "mongo://db/x?a=1&password=xxxxx",
 	} {
 		if got := Redact(raw); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)
@@ -121,6 +128,37 @@ func TestErrorsHideSecrets(t *testing.T) {
 		_, err := Open(t.Context(), raw)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("Open(%q): %v", raw, err)
+		}
+		_, err = OpenMigrator(t.Context(), raw)
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("OpenMigrator(%q): %v", raw, err)
+		}
+	}
+}
+
+func TestErrorsOfTheStoresHideSecrets(t *testing.T) {
+	for _, raw := range []string{
+		"postgres:host=db password=hunter2", "postgres://ann:hunter2@db:port/x", "postgres:/ann:hunter2@db/x", "postgres://ann:1/hunter2@db/x",
+		"postgres://ann:1#hunter2@db/x", "postgres://ann:hunter2@127.0.0.1:1/x?schema=", "postgres://127.0.0.1:1/x?password=hunter2&sslmode=odd",
+		"postgres: password = hunter2 port=abc", "postgres://ann:hunter2%zz@db/x", "postgres://ann:1?hunter2@127.0.0.1:1/x",
+		"redis://ann:hunter2@db:port", "redis:/ann:hunter2@db", "redis://ann:1/hunter2@127.0.0.1:1", "redis://ann:1#hunter2@127.0.0.1:1",
+		"redis://ann:hunter2%zz@db", "redis://ann:hunter2@127.0.0.1:1/x", "redis://127.0.0.1:1?password=hunter2", "redis:ann:hunter2@db",
+		"sqlite://ann:hunter2@db/x",
+	} {
+		store, err := Open(t.Context(), raw)
+		if err == nil {
+			store.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Open(%q): %v", raw, err)
+		}
+	}
+}
+
+func TestAPathIsShownAsItIs(t *testing.T) {
+	for _, raw := range []string{"sqlite:/home/ann@work/key=1 x.db", "sqlite:jobs.db", "/tmp/x", "memory"} {
+		if got := Redact(raw); got != raw {
+			t.Errorf("Redact(%q) = %q", raw, got)
 		}
 	}
 }
