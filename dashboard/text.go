@@ -17,7 +17,7 @@ import (
 // functions are what templates call.
 var functions = template.FuncMap{
 	"number": func(n any) string { return number(reflect.ValueOf(n).Int()) }, "ago": ago, "until": until, "span": span, "stamp": stamp, "machine": machineTime,
-	"pretty": pretty, "shown": shown, "cut": cut, "list": func(v ...any) []any { return v },
+	"pretty": pretty, "shown": shown, "named": named, "cut": cut, "list": func(v ...any) []any { return v },
 	"add": func(a, b int) int { return a + b }, "slots": slots,
 }
 
@@ -124,6 +124,15 @@ func shown(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// named is shown for a name, which stands in one line and may be a link: it is quoted where
+// one could not tell it.
+func named(name string) string {
+	if strings.TrimSpace(name) != name || strings.ContainsAny(name, "\n\t") {
+		return strconv.Quote(name)
+	}
+	return shown(name)
 }
 
 func hidden(r rune) bool {
