@@ -106,10 +106,11 @@ Where a command takes --store, these URLs name a store:
 
 ` + aboutDefaultStore() + `
 
-demo, flow and server open a store themselves: that of --store, or the default one; bench
-measures memory:. Commands that look and operate also take the URL of a braid server there. Without it they use
-$BRAID_STORE, or a server at ` + defaultServer + `, or, if nothing listens there,
-the default store. A server's token is read from $BRAID_TOKEN.
+demo, flow and server open a store themselves: that of --store, or the default one;
+bench measures memory:. Commands that look and operate also take the URL of a braid
+server there. Without it they use $BRAID_STORE, or a server at ` + defaultServer + `,
+or, if nothing listens there, the default store. A server's token is read from
+$BRAID_TOKEN.
 
 Exit codes: 0 done, 1 failed, 2 a command line that cannot be carried out as it stands,
 130 interrupted.`,

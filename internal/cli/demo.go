@@ -20,7 +20,8 @@ Otherwise demo runs a flow: its parent lists the regular files below DIR (the cu
 none is given) and hands out a child job for each; when all have finished it collects
 their results into a report. Symbolic links are not followed. Each child reads its file:
 SHA-256, size, lines, kind of content. --child-store puts the children into another store
-than their parent.
+than their parent. It ends with its report, so that nobody is left to run a job that is
+retried behind it; for that there is --live.
 
 What the report counts:
   files       regular files, those that could not be read included; hard links each

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,9 @@ import (
 
 // QueuePrefix begins the names of the demos' queues; a random run follows.
 const QueuePrefix = "demo/"
+
+// runLength is how long that is: 40 bits, and lists of jobs stay narrow.
+const runLength = 8
 
 // Options says what to look at, and with what. The caller closes the stores.
 type Options struct {
@@ -84,7 +88,7 @@ func New(options Options) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("braid: folder %q: %s", options.Folder, reasonOf(err))
 	}
-	d := &Demo{options: options, root: root, queue: QueuePrefix + rand.Text(), inspect: inspect, tally: newTally()}
+	d := &Demo{options: options, root: root, queue: QueuePrefix + strings.ToLower(rand.Text()[:runLength]), inspect: inspect, tally: newTally()}
 	clientOptions := []braid.ClientOption{braid.WithLogger(options.Logger), braid.WithMaxPayload(largestReport)}
 	var there []braid.JobOption
 	if options.ChildStore != nil {
