@@ -26,12 +26,17 @@ const (
 	codeQueryCancelled  = "57014"
 	codeNotText         = "22021" // a text with a NUL, or that is not UTF-8
 	codeTooLong         = "54000" // such as for an index
+	codeProtocol        = "08P01"
 )
 
 // sqlState returns the server's code of an error, "" if it is not the server's.
 func sqlState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
+		if pg.Code == codeProtocol && pg.Message == "invalid message format" {
+			// In pgx's simple mode, which writes arguments into the statement: a NUL ends it.
+			return codeNotText
+		}
 		return pg.Code
 	}
 	return ""

@@ -139,17 +139,17 @@ func Redact(raw string) string {
 	return u.Redacted()
 }
 
-// astray reports whether there is an @ where none belongs: most of a password may be in
-// front of it.
+// astray reports whether there is something where none belongs: words behind a scheme, or
+// an @, in front of which most of a password may be.
 func astray(u *url.URL) bool {
-	return strings.Contains(u.Opaque+u.Path+u.RawQuery+u.Fragment, "@")
+	return u.Opaque != "" || strings.Contains(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@")
 }
 
 // checkServer refuses the URL of a server whose password is not in its place: what is
 // taken for the name of a database, say, is shown in errors and logs.
 func checkServer(raw string) error {
 	if u, err := url.Parse(raw); err == nil && astray(u) {
-		return refuse(raw, "has an @ behind its host; use "+strings.ToLower(u.Scheme)+"://user:password@host/…, with %2F, %3F, %23 and %40 for / ? # and @ of the password")
+		return refuse(raw, "has something else than //host behind its scheme, or an @ behind its host; use "+strings.ToLower(u.Scheme)+"://user:password@host/…, with %2F, %3F, %23 and %40 for / ? # and @ of the password")
 	}
 	return nil
 }

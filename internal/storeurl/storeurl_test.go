@@ -116,6 +116,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"host=db user=ann password=hunter2":      "xxxxx",
 		"host=db password=hunter2:x":             "xxxxx",
 		"password hunter2":                       "xxxxx",
+		"postgress:host=h password=hunter2":      "postgress:xxxxx",
+		"mongo:password=hunter2":                 "mongo:xxxxx",
 		"mongo:/ann:hunter2@db/x":                "mongo:xxxxx",
 		"mongo://ann:1/hunter2@db/x":             "mongo:xxxxx",
 		"mongo://ann:1#hunter2@db/x":             "mongo:xxxxx",
